@@ -1,0 +1,1 @@
+"""Reading: bytes to a card."""

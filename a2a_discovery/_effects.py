@@ -1,0 +1,81 @@
+"""What the pure core may ask of the outside world: fetch a document, keep one it accepted.
+
+The line is written as plain generators. They yield a `Fetch` (and are sent a `Fetched`, or have the `DiscoveryError`
+thrown in), a tuple of `Fetch` (sent a tuple of `Fetched | DiscoveryError`, in order; the shell runs them together), or
+a `Keep` (sent ``None``). ``yield from`` joins them. No socket, clock or ``await`` in the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar
+
+Kind = Literal["card", "catalog", "profile", "keys", "extended"]
+"""What is fetched: it decides the floor and the cap of the lifetime, and whether redirects are followed."""
+
+Mode = Literal["use", "refresh", "unconditional", "stored"]
+"""``use`` the cache; ``refresh``: revalidate now; ``unconditional``: ask without any condition;
+``stored``: answer from what is stored, however old, or fail, without any request."""
+
+CacheState = Literal["network", "revalidated", "fresh", "memory", "stale"]
+
+Channel = Literal["tls", "loopback", "plain"]
+"""How the answer came: over TLS, from loopback under ``NetworkPolicy.local()``, or over plain http."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetch:
+    """One request, guarded, limited, cached."""
+
+    url: str
+    kind: Kind
+    limit: int
+    """Most bytes of the inflated body."""
+    local: bool = False
+    """The URL was typed or handed over by the caller, or named by a document from loopback: under
+    ``NetworkPolicy.local()`` it may reach loopback."""
+    mode: Mode = "use"
+    method: Literal["GET", "POST"] = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = field(default=None, repr=False)
+    auth_for: Callable[[str], Any] | None = field(default=None, repr=False)
+    """Host of a hop (ASCII, lower case) → the `httpx.Auth` bound to it, or ``None``. Such a request never meets a
+    shared store."""
+    principal: str | None = None
+    """Names the credential in in-process keys, without revealing it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """One HTTP answer, whatever its status, read whole and inflated."""
+
+    requested: str
+    url: str
+    """The URL that answered, after redirects."""
+    status: int
+    headers: Mapping[str, str]
+    """Header fields with lower-case names; several of one name are joined by a comma."""
+    body: bytes = field(repr=False)
+    channel: Channel
+    cache: CacheState = "network"
+    fetched_at: float = 0.0
+    """Seconds since the epoch, by the injected clock: when the origin last vouched for these bytes."""
+    expires_at: float = 0.0
+    redirects: tuple[str, ...] = ()
+    """Every URL that redirected, in order."""
+    handle: Any = field(default=None, repr=False, compare=False)
+    """The shell's own: what to write when the core says `Keep`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The core accepted this answer: it may enter the store."""
+
+    answer: Fetched
+
+
+Effect = Fetch | tuple[Fetch, ...] | Keep
+
+T = TypeVar("T")
+Flow: TypeAlias = Generator[Effect, Any, T]

@@ -1,0 +1,35 @@
+"""A finding: one thing that is odd, was repaired, or is wrong, at its place in the document."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Severity = Literal["error", "warning", "advice"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was repaired, is odd, or is wrong.
+
+    The codes are hyphenated words (``missing-required``, ``null-required``, ``version-assumed``, ...). The message is
+    for a person and quotes no card text.
+    """
+
+    code: str
+    severity: Severity
+    pointer: str
+    """An RFC 6901 JSON pointer into the document as received; ``""`` is the whole document."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '/'}: {self.message} [{self.code}]"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return asdict(self)
+
+
+def pointer(*tokens: str | int) -> str:
+    """Join reference tokens to a JSON pointer, escaped as RFC 6901 section 3 asks."""
+    return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)

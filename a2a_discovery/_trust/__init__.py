@@ -1,0 +1,1 @@
+"""Trust: who vouches for a card."""

@@ -1,0 +1,93 @@
+"""One way to take a URL apart, strict enough that no two parsers can disagree about its host."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from a2a_discovery._hosts import ascii_host
+
+# RFC 3986 has no place for these, and lenient parsers differ on them: `\` is `/` to some, a tab is dropped by others.
+_ODD = re.compile(r"[\x00-\x20\x7f\\^`{}|<>\"]")
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """An absolute URL, taken apart."""
+
+    scheme: str
+    host: str
+    """ASCII (IDNA) form, lower case; an IPv6 literal without brackets; number forms as the address they are."""
+    port: int | None
+    """As written, or the scheme's default."""
+    path: str
+    query: str
+    fragment: str
+    userinfo: bool
+
+    @property
+    def authority(self) -> str:
+        """Host and, where it isn't the scheme's default, port, as they stand in a URL."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = _DEFAULT_PORTS.get(self.scheme)
+        return host if self.port in (None, default) else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: RFC 6454."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def normal(self) -> str:
+        """The whole URL without fragment, host in ASCII form."""
+        return f"{self.origin}{self.path or '/'}{'?' + self.query if self.query else ''}"
+
+
+def split(url: str) -> Parts:
+    """Take an absolute URL apart.
+
+    Raises:
+        ValueError: it is relative, has odd characters, a bad port, or a host that is none.
+    """
+    if _ODD.search(url):
+        raise ValueError("it has characters that no URL has")
+    parts = urlsplit(url)
+    if not parts.scheme or not parts.netloc:
+        raise ValueError("it is not absolute")
+    port = parts.port
+    if port == 0:
+        raise ValueError("port 0")
+    scheme = parts.scheme.lower()
+    return Parts(
+        scheme=scheme,
+        host=ascii_host(parts.hostname or ""),
+        port=port if port is not None else _DEFAULT_PORTS.get(scheme),
+        path=parts.path,
+        query=parts.query,
+        fragment=parts.fragment,
+        userinfo="@" in parts.netloc,
+    )
+
+
+def host_of(url: str) -> str | None:
+    """The ASCII host of a URL, or ``None`` where it has none."""
+    try:
+        return split(url).host
+    except ValueError:
+        return None
+
+
+def join(base: str, url: str) -> str:
+    """A reference resolved against a base, RFC 3986 section 5."""
+    return urljoin(base, url)
+
+
+def without_userinfo(url: str) -> str:
+    """The URL as it may stand in a message: a password in it is cut out."""
+    head, mark, rest = url.partition("://")
+    if not mark:
+        return url
+    netloc, slash, path = rest.partition("/")
+    return head + mark + netloc.rpartition("@")[2] + slash + path
