@@ -1,0 +1,64 @@
+# demo | test | lint | bench need Python 3.11 with pip and make; `test` uses more where it is there: npm for the
+# JavaScript peer, and a Redis server named by A2A_TEST_REDIS_URL. What is not there skips its tests, with the reason.
+
+PYTHON ?= python3
+VENV   ?= .venv
+ARGS   ?=
+BIN    := $(VENV)/bin
+PEER   := tests/live/js
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench peers clean
+
+help:
+	@echo 'make demo    watch one agent being discovered, on this machine'
+	@echo 'make test    all tests; ARGS="-k name" chooses some'
+	@echo 'make lint    what must pass before a commit: ruff, mypy'
+	@echo 'make format  let ruff mend what it can'
+	@echo 'make bench   the table of docs/performance.md, measured here'
+	@echo 'make clean   remove what these made'
+
+demo: $(VENV)/.can-run
+	@$(BIN)/a2a-discover demo
+
+test: $(VENV)/.can-test peers
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.can-test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(VENV)/.can-test
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.can-test
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+# The live tests' JavaScript server. Nothing here needs install scripts, peers of the SDK or optional packages.
+peers:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(PEER)/node_modules/.installed; \
+	else echo 'npm is not here: the tests against the JavaScript SDK skip'; fi
+
+$(PEER)/node_modules/.installed: $(PEER)/package.json
+	@cd $(PEER) && npm install --no-package-lock --no-audit --no-fund --ignore-scripts --omit=peer --omit=optional \
+	  --loglevel=error
+	@touch $@
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.can-run: pyproject.toml $(VENV)/.made
+	$(PIP) install --editable '.[cli,testing]'
+	@touch $@
+
+$(VENV)/.can-test: pyproject.toml $(VENV)/.made
+	$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.can-run
+
+clean:
+	rm -rf $(VENV) $(PEER)/node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
