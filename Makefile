@@ -6,7 +6,7 @@ VENV   ?= .venv
 ARGS   ?=
 BIN    := $(VENV)/bin
 PEER   := tests/live/js
-PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format bench peers clean
