@@ -1,0 +1,216 @@
+"""The bytes a signature is over: the canonical forms of a card (A2A section 8.4.1, RFC 8785).
+
+Four views of one document, and one way to write each of them:
+
+=================  ==================================================================================================
+``spec``           section 8.4.1 to the letter; members that A2A 1.0 does not know are left out
+``spec+unknown``   the same, unknown members kept as they are
+``sdk``            the protocol buffers view with every ``""``, ``[]``, ``{}`` and ``null`` deleted, at any depth
+``received``       the JSON as it came
+``python-json``    the ``sdk`` view as ``json.dumps(sort_keys=True)`` writes it
+=================  ==================================================================================================
+
+In all of them only the *root* member ``signatures`` is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from json.encoder import encode_basestring  # type: ignore[attr-defined]
+from typing import Any
+
+from a2a_discovery._trust.presence import MESSAGES, PROTO_NAMES, Field
+from a2a_discovery._trust.report import MatchedForm
+
+DEPTH = 128
+"""Deepest nesting that is written. Documents we decode stop far earlier; a mapping from the caller may not."""
+
+
+def canonical(document: Mapping[str, Any], form: MatchedForm) -> bytes:
+    """The bytes that a signature over a card in this form covers.
+
+    Args:
+        document: the card as plain JSON, with or without its ``signatures``.
+        form: the canonical form.
+
+    Raises:
+        ValueError: the document has no such form: a lone surrogate, a number beyond a double, nesting beyond `DEPTH`.
+    """
+    return write(view(document, form), form)
+
+
+def view(document: Mapping[str, Any], form: MatchedForm) -> dict[str, Any]:
+    """What of a document a form covers, as plain JSON; parts of it may be the document's own.
+
+    Raises:
+        ValueError: nesting beyond `DEPTH`.
+    """
+    card = {name: value for name, value in document.items() if name != "signatures"}
+    if form == "received":
+        return card
+    if form in ("spec", "spec+unknown"):
+        return _message(card, "AgentCard", keep_unknown=form == "spec+unknown", proto_names=False)
+    pruned = _pruned(_message(card, "AgentCard", keep_unknown=False, proto_names=True), DEPTH)
+    return pruned if pruned is not None else {}
+
+
+def write(value: Mapping[str, Any], form: MatchedForm) -> bytes:
+    """Write a view: RFC 8785, except for ``python-json``.
+
+    Raises:
+        ValueError: it has no such form.
+    """
+    if form == "python-json":
+        return json.dumps(_doubles(value, DEPTH), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return jcs_bytes(value)
+
+
+def has_unknown(document: Mapping[str, Any]) -> bool:
+    """Whether a card has members that A2A 1.0 does not know, so that the two ``spec`` forms differ."""
+    card = {name: value for name, value in document.items() if name != "signatures"}
+    return view(card, "spec") != view(card, "spec+unknown")
+
+
+# --- the views
+
+
+def _message(value: dict[str, Any], kind: str, *, keep_unknown: bool, proto_names: bool) -> dict[str, Any]:
+    """One message by section 8.4.1 rule 1: unset members and implicit ones at their default are left out."""
+    fields = MESSAGES[kind]
+    seen: dict[str, Any] = {}
+    for name, member in value.items():
+        field = fields.get(name)
+        if field is None and proto_names:
+            known = PROTO_NAMES[kind].get(name)
+            if known is None or known in value:  # a member spelled both ways is read by its JSON name
+                continue
+            name, field = known, fields[known]  # noqa: PLW2901
+        if field is None:
+            if keep_unknown:
+                seen[name] = member
+        elif member is not None:  # ProtoJSON: null is unset
+            member = _member(member, field, keep_unknown=keep_unknown, proto_names=proto_names)  # noqa: PLW2901
+            if field.kept or not _is_default(member, field):
+                seen[name] = member
+    return seen
+
+
+def _member(value: Any, field: Field, *, keep_unknown: bool, proto_names: bool) -> Any:
+    # A value of a shape that the definition does not give stays as it is: nothing is repaired on the way to the bytes.
+    kind = field.message
+    if kind is None:
+        return value
+
+    def inside(part: Any) -> Any:
+        if not isinstance(part, dict):
+            return part
+        return _message(part, kind, keep_unknown=keep_unknown, proto_names=proto_names)
+
+    if field.shape == "list":
+        return [inside(part) for part in value] if isinstance(value, list) else value
+    if field.shape == "map":
+        return {key: inside(part) for key, part in value.items()} if isinstance(value, dict) else value
+    return inside(value)
+
+
+def _is_default(value: Any, field: Field) -> bool:
+    default = field.empty
+    return type(value) is type(default) and value == default
+
+
+def _pruned(value: Any, depth: int) -> Any:
+    """The value without anything empty in it, or ``None`` where nothing is left."""
+    if isinstance(value, dict):
+        _check_depth(depth)
+        members = ((name, _pruned(member, depth - 1)) for name, member in value.items())
+        return {name: member for name, member in members if member is not None} or None
+    if isinstance(value, list):
+        _check_depth(depth)
+        return [kept for part in value if (kept := _pruned(part, depth - 1)) is not None] or None
+    return None if value == "" else value
+
+
+def _doubles(value: Any, depth: int) -> Any:
+    """The value with every number as the double that a ``google.protobuf.Struct`` holds."""
+    if isinstance(value, dict):
+        _check_depth(depth)
+        return {name: _doubles(member, depth - 1) for name, member in value.items()}
+    if isinstance(value, list):
+        _check_depth(depth)
+        return [_doubles(part, depth - 1) for part in value]
+    return _double(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _double(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("a number is beyond a double") from None
+
+
+def _check_depth(depth: int) -> None:
+    if depth <= 0:
+        raise ValueError(f"nested more than {DEPTH} deep")
+
+
+# --- RFC 8785
+
+
+def jcs_bytes(value: Any) -> bytes:
+    """RFC 8785 bytes of a JSON value.
+
+    Only the numbers, the hard part, come from ``jcs``: its walk is a chain of generators, whose cost grows with the
+    depth of each value and whose depth has no bound but the interpreter's stack.
+
+    Raises:
+        ValueError: a lone surrogate, a number beyond a double, a value that is not JSON, nesting beyond `DEPTH`.
+    """
+    out: list[str] = []
+    _write(value, out.append, DEPTH)
+    return "".join(out).encode()
+
+
+def _write(value: Any, put: Callable[[str], None], depth: int) -> None:
+    if isinstance(value, str):
+        put(encode_basestring(value))
+    elif isinstance(value, Mapping):
+        _check_depth(depth)
+        mark = "{"
+        for name in _in_order(value):
+            put(f"{mark}{encode_basestring(name)}:")
+            _write(value[name], put, depth - 1)
+            mark = ","
+        put("}" if value else "{}")
+    elif isinstance(value, (list, tuple)):
+        _check_depth(depth)
+        mark = "["
+        for part in value:
+            put(mark)
+            _write(part, put, depth - 1)
+            mark = ","
+        put("]" if value else "[]")
+    else:
+        put(_scalar(value))
+
+
+def _in_order(value: Mapping[str, Any]) -> list[str]:
+    if not all(isinstance(name, str) for name in value):
+        raise ValueError("a name is no string")
+    if all(name.isascii() for name in value):
+        return sorted(value)
+    # Section 3.2.3: by UTF-16 code units, which is not Python's order by code points above U+FFFF.
+    return sorted(value, key=lambda name: name.encode("utf-16-be"))
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, (int, float)):
+        raise ValueError("a value is not JSON")
+    import jcs
+
+    number: bytes = jcs.canonicalize(_double(value))
+    return number.decode()
