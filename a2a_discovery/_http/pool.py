@@ -1,0 +1,212 @@
+"""Connections, kept by host name: two hosts on one address never share one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import unquote, urlsplit
+
+import httpcore
+import httpx
+
+from a2a_discovery._hosts import is_loopback
+from a2a_discovery._http.guard import GuardedBackend
+
+if TYPE_CHECKING:
+    from a2a_discovery.policy import NetworkPolicy
+
+KEPT = 20
+"""Idle connections kept: a walk and its keys reuse one or two, and every request looks at them all."""
+KEPT_SECONDS = 10.0
+"""How long an idle connection is kept: long enough for one line, shorter than servers keep theirs."""
+
+_NAMES = (
+    "ConnectError",
+    "ConnectTimeout",
+    "LocalProtocolError",
+    "NetworkError",
+    "PoolTimeout",
+    "ProtocolError",
+    "ProxyError",
+    "ReadError",
+    "ReadTimeout",
+    "RemoteProtocolError",
+    "TimeoutException",
+    "UnsupportedProtocol",
+    "WriteError",
+    "WriteTimeout",
+)
+_EXCEPTIONS: dict[type, type[httpx.TransportError]] = {getattr(httpcore, name): getattr(httpx, name) for name in _NAMES}
+
+Connection = httpcore.AsyncConnectionInterface
+
+
+@functools.cache
+def default_ssl_context() -> ssl.SSLContext:
+    """One TLS context for the process: certifi's roots and the system's, where a company keeps its own.
+
+    Made on first use: it costs about 40 ms. ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` replace both, as elsewhere.
+    """
+    context = httpx.create_ssl_context()
+    if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):
+        context.load_default_certs()
+    return context
+
+
+def open_transport(network: NetworkPolicy) -> httpx.AsyncBaseTransport:
+    """A transport whose every connection passed the guard. It belongs to one event loop; close it there."""
+    return PooledTransport(network)
+
+
+class PooledTransport(httpx.AsyncBaseTransport):
+    """HTTP/1.1 over guarded connections, each used by one request at a time and owned here all its life.
+
+    httpcore's connections, without httpcore's pool: that one loses track of a connection whose request is cancelled
+    between being assigned and being sent.
+    """
+
+    def __init__(self, network: NetworkPolicy) -> None:
+        self._network = network
+        self._backend = GuardedBackend(network)
+        self._through_proxy = _proxy(network) if network.proxy else None
+        self._idle: list[tuple[httpcore.Origin, Connection]] = []
+        self._busy: set[Connection] = set()
+        self._closed = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request; the answer's stream gives the connection back when it is closed."""
+        url = request.url
+        sent = httpcore.Request(
+            method=request.method,
+            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        origin = sent.url.origin
+        while True:
+            connection, reused = await self._take(origin)
+            try:
+                answer = await connection.handle_async_request(sent)
+            except BaseException as exc:  # noqa: BLE001  (cancelled or failed: the connection is ours to close)
+                await self._drop(connection)
+                if reused and request.method == "GET" and isinstance(exc, _GONE):
+                    continue  # the server closed it just as we took it: RFC 9112 section 9.5
+                _translate(exc)
+            return httpx.Response(
+                answer.status,
+                headers=answer.headers,
+                stream=_Body(answer, functools.partial(self._give_back, origin, connection)),
+                extensions=answer.extensions,
+            )
+
+    async def aclose(self) -> None:
+        """Close every connection, those in use too."""
+        self._closed = True
+        idle, self._idle = self._idle, []
+        for connection in [each for _, each in idle] + list(self._busy):
+            await connection.aclose()
+
+    async def _take(self, origin: httpcore.Origin) -> tuple[Connection, bool]:
+        gone = [entry for entry in self._idle if entry[1].has_expired() or not entry[1].is_available()]
+        for entry in gone:
+            self._idle.remove(entry)
+        found = next((entry for entry in reversed(self._idle) if entry[0] == origin), None)
+        if found is not None:
+            self._idle.remove(found)
+        connection = self._create(origin) if found is None else found[1]
+        self._busy.add(connection)
+        for _, each in gone:
+            await each.aclose()
+        return connection, found is not None
+
+    def _create(self, origin: httpcore.Origin) -> Connection:
+        # Under local() this machine is reached from this machine, as a browser does it too.
+        near = self._network.loopback and is_loopback(origin.host.decode("ascii"))
+        if self._through_proxy is not None and not near:
+            return self._through_proxy.create_connection(origin)
+        return httpcore.AsyncHTTPConnection(
+            origin,
+            ssl_context=_context(self._network) if origin.scheme == b"https" else None,
+            keepalive_expiry=KEPT_SECONDS,
+            network_backend=self._backend,
+        )
+
+    async def _give_back(self, origin: httpcore.Origin, connection: Connection) -> None:
+        if self._closed or not connection.is_idle():
+            await self._drop(connection)
+            return
+        self._busy.discard(connection)
+        self._idle.append((origin, connection))
+        if len(self._idle) > KEPT:
+            await self._idle.pop(0)[1].aclose()
+
+    async def _drop(self, connection: Connection) -> None:
+        self._busy.discard(connection)
+        await connection.aclose()
+
+
+_GONE = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
+
+
+class _Body(httpx.AsyncByteStream):
+    """The raw body of one answer."""
+
+    def __init__(self, answer: httpcore.Response, give_back: Callable[[], Awaitable[None]]) -> None:
+        self._answer = answer
+        self._give_back = give_back
+        self._closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async with contextlib.aclosing(_parts(self._answer)) as parts:
+                async for part in parts:
+                    yield part
+        except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as exc:
+            _translate(exc)
+
+    async def aclose(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self._answer.aclose()
+        finally:
+            await self._give_back()
+
+
+async def _parts(answer: httpcore.Response) -> AsyncGenerator[bytes, None]:
+    assert isinstance(answer.stream, AsyncIterable)  # noqa: S101  (an async connection answered)
+    async for part in answer.stream:
+        yield part
+
+
+def _translate(exc: BaseException) -> NoReturn:
+    for kind in type(exc).__mro__:
+        if kind in _EXCEPTIONS:
+            raise _EXCEPTIONS[kind](str(exc)) from exc
+    raise exc
+
+
+def _context(network: NetworkPolicy) -> ssl.SSLContext:
+    return network.ssl_context or default_ssl_context()
+
+
+def _proxy(network: NetworkPolicy) -> httpcore.AsyncHTTPProxy:
+    parts = urlsplit(network.proxy or "")
+    user, password = parts.username, parts.password
+    auth = None if user is None else (unquote(user).encode(), unquote(password or "").encode())
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    context = _context(network)
+    return httpcore.AsyncHTTPProxy(
+        httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target="/"),
+        proxy_auth=auth,
+        ssl_context=context,
+        proxy_ssl_context=context if parts.scheme == "https" else None,
+        keepalive_expiry=KEPT_SECONDS,
+        network_backend=GuardedBackend(network, guarded=False),
+    )
