@@ -1,1 +1,102 @@
-"""Find an A2A agent's card, know whether to trust it, and which endpoint to call."""
+"""Find an A2A agent's card, know whether to trust it, and which endpoint to call.
+
+::
+
+    agent = await discover("shop.example")
+    agent.card.name, agent.interface.url, agent.trust.level
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from a2a_discovery._agent import Agent
+from a2a_discovery._credentials import Credentials
+from a2a_discovery._discovery import Discovery
+from a2a_discovery._finding import Finding
+from a2a_discovery._http.cache import Cache
+from a2a_discovery._sync import SyncDiscovery
+from a2a_discovery._trust.report import SignatureCheck, TrustReport
+from a2a_discovery.errors import (
+    AuthError,
+    BlockedError,
+    CardError,
+    DiscoveryError,
+    ExtendedCardError,
+    FetchError,
+    InterfaceError,
+    NotFoundError,
+    TrustError,
+    UsageError,
+)
+from a2a_discovery.policy import Limits, NetworkPolicy, Trust, TrustPolicy
+
+if TYPE_CHECKING:
+    from a2a_discovery._card.model import AgentCard, AgentInterface
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Agent",
+    "AgentCard",
+    "AgentInterface",
+    "AuthError",
+    "BlockedError",
+    "Cache",
+    "CardError",
+    "Credentials",
+    "Discovery",
+    "DiscoveryError",
+    "ExtendedCardError",
+    "FetchError",
+    "Finding",
+    "InterfaceError",
+    "Limits",
+    "NetworkPolicy",
+    "NotFoundError",
+    "SignatureCheck",
+    "SyncDiscovery",
+    "Trust",
+    "TrustError",
+    "TrustPolicy",
+    "TrustReport",
+    "UsageError",
+    "discover",
+    "discover_sync",
+]
+
+# What bare `discover` calls share: answers and judged agents, never connections, which belong to an event loop.
+_shared = Cache.memory()
+
+
+async def discover(target: object, *, refresh: bool = False, **options: Any) -> Agent:
+    """The agent that a target names, in one line.
+
+    Args:
+        target: a domain (``"shop.example"``), an https URL, a `pathlib.Path` of a card file, or a mapping.
+        refresh: revalidate what is stored.
+        options: the arguments of `Discovery`.
+
+    Raises:
+        DiscoveryError: as `Discovery.discover`.
+    """
+    return await Discovery(**{"cache": _shared, **options}).discover(target, refresh=refresh)
+
+
+def discover_sync(target: object, *, refresh: bool = False, **options: Any) -> Agent:
+    """`discover` for code without asyncio; it works inside a notebook's running loop too.
+
+    Raises:
+        DiscoveryError: as `Discovery.discover`.
+    """
+    with SyncDiscovery(**{"cache": _shared, **options}) as discovery:
+        return discovery.discover(target, refresh=refresh)
+
+
+def __getattr__(name: str) -> Any:
+    # pydantic's models are built when they are first needed: half of the import's time otherwise.
+    if name in ("AgentCard", "AgentInterface"):
+        from a2a_discovery._card import model
+
+        return getattr(model, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,266 @@
+"""The shell: it performs what the line asks for, and owns what that needs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from a2a_discovery._agent import Agent
+from a2a_discovery._auth import bind
+from a2a_discovery._credentials import Credentials, check_mapping, for_card_fetch
+from a2a_discovery._effects import Fetch, Fetched, Flow, Keep
+from a2a_discovery._flow import Found, Settings, discover, extend
+from a2a_discovery._hosts import best_match
+from a2a_discovery._http.cache import Cache
+from a2a_discovery._target import EntryOf, Handed, LocalFile, Target, read_target
+from a2a_discovery._urls import host_of
+from a2a_discovery.errors import Attempt, DiscoveryError, NotFoundError, UsageError
+from a2a_discovery.policy import Limits, NetworkPolicy, TrustPolicy
+
+if TYPE_CHECKING:
+    import httpx
+
+    from a2a_discovery._http.fetcher import Fetcher
+
+T = TypeVar("T")
+
+
+class Discovery:
+    """Discovers agents under one set of policies. All arguments are optional.
+
+    Args:
+        trust: what a card must prove.
+        network: where we may connect, and for how long.
+        cache: where answers are kept.
+        bindings: what the caller can speak; add ``"GRPC"`` or a binding URI.
+        versions: protocol versions that the caller accepts, Major.Minor.
+        extensions: extension URIs that the caller implements; a *required* one that isn't here makes a card unusable.
+        credentials: host pattern of the card → `Credentials`.
+        agents: name → target, tried before anything else.
+        strict: repair nothing while reading.
+        replace_local_hosts: where a card names a wildcard or loopback host, use the host the card came from.
+        limits: how much is read.
+        transport: replaces the sockets alone; no name is resolved then, every other rule holds.
+        clock: seconds since the epoch; `a2a_discovery.testing.Clock` in tests.
+
+    Raises:
+        UsageError: ``bad-config``.
+
+    Used as ``async with``, it keeps its connections; without, each call opens what it needs and closes it again. It
+    may be used from any event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        trust: TrustPolicy | None = None,
+        network: NetworkPolicy | None = None,
+        cache: Cache | None = None,
+        bindings: tuple[str, ...] = ("JSONRPC", "HTTP+JSON"),
+        versions: tuple[str, ...] = ("1.0", "0.3"),
+        extensions: tuple[str, ...] = (),
+        credentials: Mapping[str, Credentials] | None = None,
+        agents: Mapping[str, Any] | None = None,
+        strict: bool = False,
+        replace_local_hosts: bool = False,
+        limits: Limits | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = Settings(
+            trust=trust if trust is not None else TrustPolicy(),
+            network=network if network is not None else NetworkPolicy(),
+            limits=limits if limits is not None else Limits(),
+            bindings=_texts("bindings", bindings),
+            versions=_texts("versions", versions),
+            extensions=_texts("extensions", extensions, empty=True),
+            strict=strict,
+            replace_local_hosts=replace_local_hosts,
+        )
+        self._cache = cache if cache is not None else Cache.memory()
+        self._credentials = check_mapping(credentials)
+        self._agents = dict(agents or {})
+        self._transport = transport
+        self._clock = clock
+        self._entered: tuple[asyncio.AbstractEventLoop, Fetcher] | None = None
+
+    async def discover(self, target: object, *, refresh: bool = False) -> Agent:
+        """The agent that a target names: its card located, fetched, read, verified, and an interface selected.
+
+        Args:
+            target: a configured name, a domain, an https URL (of a card, or a base URL), a `pathlib.Path` of a card
+                file, or a mapping that is a card.
+            refresh: revalidate what is stored.
+
+        Raises:
+            UsageError: ``bad-target``.
+            NotFoundError: ``no-card``.
+            FetchError: ``dns``, ``connect``, ``tls``, ``timeout``, ``http-status``, ``too-large``,
+                ``redirect-refused``, ``protocol``.
+            BlockedError: ``address``, ``scheme``, ``host``.
+            CardError: ``not-json``, ``not-a-card``, ``invalid-card``.
+            TrustError: one of its codes, with ``.report``.
+            InterfaceError: ``no-usable-interface``.
+            AuthError: ``auth-required``, ``forbidden``.
+        """
+        place = await self._read_target(target)
+        flow = discover(
+            place,
+            self.settings,
+            requested=_shown(target),
+            now=self._clock(),
+            refresh=refresh,
+            auth_for=self._auth_for if self._credentials else None,
+            principal=self._principal(place),
+        )
+        return Agent(await self._run(flow), self, target)
+
+    async def extend(self, public: Found, credentials: Credentials, target: object) -> Agent:
+        """Step 6 of the line; callers write `Agent.upgrade`."""
+        if not isinstance(credentials, Credentials):
+            raise UsageError(
+                "bad-config", "upgrade takes Credentials", hint="await agent.upgrade(Credentials(bearer=...))"
+            )
+        flow = extend(public, credentials, self.settings, now=self._clock(), bind=bind)
+        return Agent(await self._run(flow), self, target)
+
+    async def aclose(self) -> None:
+        """Close the connections. Agents stay usable, and so does this object."""
+        entered, self._entered = self._entered, None
+        if entered is not None:
+            await entered[1].aclose()
+
+    async def __aenter__(self) -> Self:
+        if self._entered is None:
+            self._entered = (asyncio.get_running_loop(), self._open())
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def _read_target(self, target: object) -> Any:
+        if isinstance(target, str) and target in self._agents:
+            target = self._agents[target]
+        place: Target = read_target(target, network=self.settings.network, names=self._agents)
+        if isinstance(place, LocalFile):
+            return await asyncio.to_thread(_read_file, place, self.settings.limits)
+        if isinstance(place, EntryOf):
+            raise UsageError("bad-target", "a catalog entry by its identifier is not read yet", step="locate")
+        return place
+
+    def _auth_for(self, host: str) -> Any:
+        credentials = best_match(self._credentials, (host,))
+        applied = for_card_fetch(credentials) if credentials is not None else ()
+        return bind(applied) if applied else None
+
+    def _principal(self, place: Target) -> str | None:
+        url = getattr(place, "url", None) or getattr(place, "origin", None)
+        host = host_of(url) if url else None
+        credentials = best_match(self._credentials, (host,)) if host else None
+        return credentials.principal if credentials is not None else None
+
+    def _open(self) -> Fetcher:
+        from a2a_discovery._http.fetcher import Fetcher
+
+        return Fetcher(
+            network=self.settings.network,
+            limits=self.settings.limits,
+            cache=self._cache,
+            transport=self._transport,
+            clock=self._clock,
+        )
+
+    @asynccontextmanager
+    async def _fetcher(self) -> AsyncIterator[Fetcher]:
+        entered = self._entered
+        if entered is not None and entered[0] is asyncio.get_running_loop():
+            yield entered[1]
+            return
+        # Another event loop, or none entered: connections are bound to a loop, so this call has its own.
+        fetcher = self._open()
+        try:
+            yield fetcher
+        finally:
+            await fetcher.aclose()
+
+    async def _run(self, flow: Flow[T]) -> T:
+        async with self._fetcher() as fetcher:
+            return await perform(flow, fetcher)
+
+
+async def perform(flow: Flow[T], fetcher: Fetcher) -> T:
+    """Run a flow of the core to its end: fetch what it yields, send it the answers, throw it the failures."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                reply = await _perform_one(effect, fetcher)
+            except DiscoveryError as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(reply)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    finally:
+        flow.close()
+
+
+async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
+    if isinstance(effect, Fetch):
+        return await fetcher.fetch(effect)
+    if isinstance(effect, Keep):
+        return await fetcher.keep(effect.answer)
+    assert isinstance(effect, tuple)  # noqa: S101  (the third and last kind of effect)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_outcome(each, fetcher)) for each in effect]
+    return tuple(task.result() for task in tasks)
+
+
+async def _outcome(fetch: Fetch, fetcher: Fetcher) -> Fetched | DiscoveryError:
+    try:
+        return await fetcher.fetch(fetch)
+    except DiscoveryError as error:
+        return error
+
+
+def _read_file(place: LocalFile, limits: Limits) -> Handed:
+    shown = str(place.path)
+    try:
+        with place.path.open("rb") as file:
+            body = file.read(limits.card_bytes + 1)
+    except OSError as exc:
+        attempt = Attempt(url=shown, reason=(exc.strerror or "unreadable").lower())
+        raise NotFoundError(
+            "no-card", f"the card file cannot be read: {attempt}", attempts=(attempt,), url=shown, step="fetch"
+        ) from exc
+    if len(body) > limits.card_bytes:
+        from a2a_discovery.errors import FetchError
+
+        raise FetchError(
+            "too-large",
+            f"{shown} is larger than {limits.card_bytes} bytes",
+            url=shown,
+            step="fetch",
+            hint="raise it with limits=Limits(card_bytes=...)",
+        )
+    return Handed(body=body, shown=shown)
+
+
+def _shown(target: object) -> str:
+    if isinstance(target, str):
+        from a2a_discovery._urls import without_userinfo
+
+        return without_userinfo(target.strip())
+    return "a mapping" if isinstance(target, Mapping) else str(target)
+
+
+def _texts(name: str, values: Any, *, empty: bool = False) -> tuple[str, ...]:
+    if isinstance(values, str) or not all(isinstance(each, str) for each in values):
+        raise UsageError("bad-config", f"{name} takes a sequence of texts", hint=f'write {name}=("...",)')
+    if not values and not empty:
+        raise UsageError("bad-config", f"{name} must not be empty", hint="leave it out for the default")
+    return tuple(values)

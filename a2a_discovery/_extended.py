@@ -1,0 +1,286 @@
+"""The extended card: which call asks for it, and what the answer means (A2A sections 3.1.11 and 13.3). Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from a2a_discovery._card.json import JSON, decode
+from a2a_discovery._effects import Fetch, Fetched
+from a2a_discovery._finding import Finding
+from a2a_discovery._hosts import same_site
+from a2a_discovery._locate import check_status
+from a2a_discovery._select import fold_binding, major_minor
+from a2a_discovery._trust.canonical import canonical
+from a2a_discovery._urls import host_of
+from a2a_discovery.errors import CardError, ExtendedCardError, FetchError
+
+if TYPE_CHECKING:
+    from a2a_discovery._card.model import AgentInterface, SecurityScheme
+    from a2a_discovery._card.read import Reading
+    from a2a_discovery.policy import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """How one (binding, version) asks for the extended card (A2A section 5.3)."""
+
+    interface: AgentInterface
+    method: str
+    url: str
+    body: bytes | None = None
+
+    def fetch(
+        self,
+        *,
+        limits: Limits,
+        headers: Mapping[str, str],
+        auth_for: Callable[[str], Any],
+        principal: str,
+        local: bool,
+    ) -> Fetch:
+        """The `Fetch` of this call."""
+        kind = {"Content-Type": "application/json"} if self.body is not None else {}
+        return Fetch(
+            url=self.url,
+            kind="extended",
+            limit=limits.card_bytes,
+            local=local,
+            mode="unconditional",
+            method="POST" if self.body is not None else "GET",
+            headers=tuple({**headers, **kind}.items()),
+            body=self.body,
+            auth_for=auth_for,
+            principal=principal,
+        )
+
+
+def call_for(interfaces: tuple[AgentInterface, ...]) -> Call:
+    """The call over the first interface whose binding we can speak ourselves: all of them answer alike (A2A 5.1).
+
+    Raises:
+        ExtendedCardError: ``unsupported``, where none is JSON-RPC or HTTP+JSON.
+    """
+    for interface in interfaces:
+        binding, legacy = fold_binding(interface.protocol_binding), major_minor(interface.protocol_version) != "1.0"
+        if binding == "JSONRPC":
+            method = "agent/getAuthenticatedExtendedCard" if legacy else "GetExtendedAgentCard"
+            # `params` is sent always: some servers fail where it is left out.
+            params = {"tenant": interface.tenant} if interface.tenant and not legacy else {}
+            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            return Call(interface=interface, method=method, url=interface.url, body=json.dumps(body).encode())
+        if binding == "HTTP+JSON":
+            tenant = f"/{quote(interface.tenant, safe='')}" if interface.tenant and not legacy else ""
+            path = "/v1/card" if legacy else f"{tenant}/extendedAgentCard"
+            return Call(interface=interface, method=f"GET {path}", url=interface.url.rstrip("/") + path)
+    raise ExtendedCardError(
+        "unsupported",
+        "none of the usable interfaces can be asked for the extended card",
+        step="extend",
+        hint='let bindings=(...) hold "JSONRPC" or "HTTP+JSON"',
+    )
+
+
+def card_of(answer: Fetched, *, rpc: bool, limits: Limits) -> JSON:
+    """The card inside an answer to the call.
+
+    Raises:
+        ExtendedCardError: ``not-configured``, ``unsupported``.
+        AuthError: ``auth-required``, ``forbidden``.
+        FetchError: ``http-status``, ``protocol``.
+        CardError: ``not-json``.
+    """
+    if answer.status in (401, 403):
+        check_status(answer)
+    document = _decoded(answer, limits)
+    error = document.get("error") if isinstance(document, Mapping) else None
+    if isinstance(error, Mapping) and ("code" in error or "status" in error):
+        raise _refusal(_reasons(error), answer)
+    if answer.status != 200:
+        raise _refusal(_problem(document), answer)
+    if not rpc:
+        return document
+    if not isinstance(document, Mapping) or "result" not in document:
+        raise FetchError(
+            "protocol", "the answer is no JSON-RPC response", url=answer.url, step="extend", status=answer.status
+        )
+    return document["result"]
+
+
+def _decoded(answer: Fetched, limits: Limits) -> JSON:
+    try:
+        return decode(answer.body, depth=limits.depth)
+    except CardError:
+        if answer.status == 200:
+            raise
+        return None
+
+
+_NOT_CONFIGURED = frozenset({-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "EXTENDED_CARD_NOT_CONFIGURED"})
+_UNSUPPORTED = frozenset({-32004, -32601, "UNSUPPORTED_OPERATION", "UNIMPLEMENTED", 404, 405, 501})
+_VERSION = frozenset({-32009, "VERSION_NOT_SUPPORTED"})
+_UNAUTHENTICATED = {401: 401, 403: 403, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403}
+
+
+def _reasons(error: Mapping[str, JSON]) -> list[JSON]:
+    """The codes of a JSON-RPC error or a google.rpc.Status, most telling first (A2A sections 9.5 and 11.6)."""
+    details = error.get("details") or error.get("data")
+    named = [each.get("reason") for each in details if isinstance(each, Mapping)] if isinstance(details, list) else []
+    return [*named, error.get("code"), error.get("status")]
+
+
+def _problem(document: JSON) -> list[JSON]:
+    """The code of an RFC 9457 problem, by the last segment of its type (A2A section 6.4)."""
+    kind = document.get("type") if isinstance(document, Mapping) else None
+    if not isinstance(kind, str):
+        return []
+    return [kind.rpartition("/")[2].upper().replace("-", "_")]
+
+
+def _refusal(reasons: list[JSON], answer: Fetched) -> Exception:
+    known = {each for each in reasons if isinstance(each, (int, str)) and not isinstance(each, bool)}
+    if answer.status != 200:
+        known.add(answer.status)
+    if known & _NOT_CONFIGURED:
+        return ExtendedCardError(
+            "not-configured", "the agent declares an extended card and has none", url=answer.url, step="extend"
+        )
+    if known & _VERSION:
+        return ExtendedCardError(
+            "unsupported",
+            "the agent refused the protocol version that its own card names",
+            url=answer.url,
+            step="extend",
+            hint="another interface may do: see agent.alternatives",
+        )
+    status = next((_UNAUTHENTICATED[each] for each in known if each in _UNAUTHENTICATED), None)
+    if status is not None:
+        try:
+            check_status(_with_status(answer, status))
+        except Exception as error:  # noqa: BLE001  (the very error that status means)
+            return error
+    if known & _UNSUPPORTED:
+        return ExtendedCardError(
+            "unsupported", "the agent does not know the call for the extended card", url=answer.url, step="extend"
+        )
+    if answer.status != 200:
+        return FetchError(
+            "http-status", f"{answer.url} answered {answer.status}", status=answer.status, url=answer.url, step="extend"
+        )
+    codes = ", ".join(str(each) for each in known if isinstance(each, int)) or "no known code"
+    return FetchError(
+        "protocol", f"the agent answered with an error ({codes})", url=answer.url, step="extend", status=200
+    )
+
+
+def _with_status(answer: Fetched, status: int) -> Fetched:
+    return Fetched(
+        requested=answer.requested,
+        url=answer.url,
+        status=status,
+        headers=answer.headers,
+        body=b"",
+        channel=answer.channel,
+    )
+
+
+def check_upgraded(public: Reading, extended: Reading) -> None:
+    """Refuse an answer that is the public card once more.
+
+    Raises:
+        ExtendedCardError: ``not-upgraded``.
+    """
+    if _content(public) == _content(extended):
+        raise ExtendedCardError(
+            "not-upgraded",
+            "the agent answered with its public card, as some servers do to strangers",
+            step="extend",
+            hint="check that the credential is one that this agent accepts",
+        )
+
+
+def check_consistent(public: Reading, extended: Reading, *, authority: str | None, local: bool) -> None:
+    """Refuse an unsigned extended card that sends the caller to other sites than the public one, or names another
+    provider.
+
+    Raises:
+        ExtendedCardError: ``mismatch``.
+    """
+    pointers = tuple(_mismatches(public, extended, authority, local))
+    if pointers:
+        raise ExtendedCardError(
+            "mismatch",
+            f"the unsigned extended card contradicts the public one at {', '.join(pointers[:5])}",
+            pointers=pointers,
+            step="extend",
+            hint="the publisher should sign the extended card",
+        )
+
+
+def _content(reading: Reading) -> bytes | str:
+    """What a card says, its signatures aside: one JS server spells its two cards differently."""
+    try:
+        return canonical(reading.value, "spec")
+    except ValueError:
+        return repr(sorted(reading.value.items()))
+
+
+def _mismatches(public: Reading, extended: Reading, authority: str | None, local: bool) -> Iterator[str]:
+    known = {authority} if authority else set()
+    known |= {host for host in _hosts(public) if host}
+    for place, host in _placed_hosts(extended):
+        if host is not None and not any(same_site(host, each, local=local) for each in known):
+            yield extended.origin(place)
+    if public.card.provider is not None and extended.card.provider != public.card.provider:
+        yield extended.origin("/provider") if extended.card.provider is not None else "/provider"
+
+
+def _hosts(reading: Reading) -> Iterator[str | None]:
+    return (host for _, host in _placed_hosts(reading))
+
+
+def _placed_hosts(reading: Reading) -> Iterator[tuple[str, str | None]]:
+    for index, interface in enumerate(reading.card.supported_interfaces):
+        yield f"/supportedInterfaces/{index}/url", _interface_host(interface.url)
+    for name, scheme in reading.card.security_schemes.items():
+        for url in _scheme_urls(scheme):
+            yield f"/securitySchemes/{name.replace('~', '~0').replace('/', '~1')}", host_of(url)
+
+
+def _interface_host(url: str) -> str | None:
+    return host_of(url) or host_of(f"https://{url.removeprefix('dns:///')}")
+
+
+def _scheme_urls(scheme: SecurityScheme) -> Iterator[str]:
+    """Every URL of a scheme that a credential may be sent to."""
+    connect, oauth = scheme.open_id_connect_security_scheme, scheme.oauth2_security_scheme
+    if connect is not None:
+        yield connect.open_id_connect_url
+    if oauth is None:
+        return
+    if oauth.oauth2_metadata_url:
+        yield oauth.oauth2_metadata_url
+    for flow in (
+        oauth.flows.authorization_code,
+        oauth.flows.client_credentials,
+        oauth.flows.implicit,
+        oauth.flows.password,
+        oauth.flows.device_code,
+    ):
+        for member in ("authorization_url", "token_url", "refresh_url", "device_authorization_url"):
+            url = getattr(flow, member, None)
+            if url:
+                yield url
+
+
+def unsigned_note() -> Finding:
+    """The finding of an unsigned extended card whose public card was signed."""
+    return Finding(
+        code="extended-unsigned",
+        severity="warning",
+        pointer="",
+        message="the public card is signed and the extended one is not: TLS alone vouches for what it adds",
+    )

@@ -1,0 +1,352 @@
+"""The line, whole: target ─▶ locate ─▶ fetch ─▶ read ─▶ verify ─▶ select ─▶ Agent ─▶ extend.
+
+Pure generators: they yield what they want fetched and are sent the answers (`_effects`). Six steps, in this order:
+
+1. **locate** the places where the card may be;
+2. **fetch** them one after another, through the one guarded and cached place where bytes come in;
+3. **read** the answer: strict JSON, the 1.0 shape, findings;
+4. **verify** the signatures on the document as it was received, then judge the facts by the caller's policy;
+5. **select** the first interface that the caller can speak;
+6. **extend**, after authentication: the extended card, by the same steps 2 to 5.
+
+A card that fails in 3, 4 or 5 is never handed out, never kept, and never replaces a good one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from a2a_discovery._card.json import JSON, decode
+from a2a_discovery._card.read import Reading, read_card
+from a2a_discovery._credentials import Allowed, Credentials, check_allowed, choose
+from a2a_discovery._effects import CacheState, Fetched, Flow, Keep
+from a2a_discovery._extended import call_for, card_of, check_consistent, check_upgraded, unsigned_note
+from a2a_discovery._finding import Finding, pointer
+from a2a_discovery._hosts import is_loopback, same_site
+from a2a_discovery._locate import Asking, Located, Place, check_status, locate
+from a2a_discovery._select import Origin, Selection, Speaks, major_minor, select
+from a2a_discovery._target import Base, Document, Domain, Handed
+from a2a_discovery._trust.judge import judge
+from a2a_discovery._trust.verify import Provenance, verify
+from a2a_discovery._urls import host_of, split
+from a2a_discovery.errors import DiscoveryError, ExtendedCardError, TrustError
+from a2a_discovery.policy import Limits, NetworkPolicy, Trust, TrustPolicy
+
+if TYPE_CHECKING:
+    from a2a_discovery._card.model import AgentInterface
+    from a2a_discovery._trust.report import TrustReport
+
+# Verdicts that a newer copy of the card may overturn: some servers' ETags leave the signatures out.
+_SIGNATURE_CODES = frozenset({"bad-signature", "unverifiable", "untrusted-key-host"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What one discovery goes by; the arguments of `Discovery` that the pure core needs."""
+
+    trust: TrustPolicy
+    network: NetworkPolicy
+    limits: Limits
+    bindings: tuple[str, ...]
+    versions: tuple[str, ...]
+    extensions: tuple[str, ...]
+    strict: bool
+    replace_local_hosts: bool
+
+    @property
+    def speaks(self) -> Speaks:
+        """What selecting needs of them."""
+        return Speaks(
+            bindings=self.bindings,
+            versions=self.versions,
+            extensions=self.extensions,
+            network=self.network,
+            replace_local_hosts=self.replace_local_hosts,
+            same_site=self.trust.same_site_interfaces,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a card came from, and how fresh it is.
+
+    Times are seconds since the epoch, by the clock of the `Discovery`.
+    """
+
+    requested: str
+    """The target as the caller gave it."""
+    url: str | None
+    """The URL that answered, after redirects; ``None`` for a card that was handed over."""
+    via: tuple[str, ...] = ()
+    """The chain that led there: places tried, catalogs, redirects."""
+    fetched_at: float
+    """When the origin last vouched for it."""
+    expires_at: float
+    """When it, or a key set it rests on, stops being fresh."""
+    etag: str | None = None
+    cache: CacheState
+    """``network``, ``revalidated`` (a 304), ``fresh`` (from the store), ``memory`` (this very agent), ``stale``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the line found: everything an `Agent` is made of."""
+
+    reading: Reading
+    report: TrustReport
+    selection: Selection
+    source: Source
+    provenance: Provenance
+    extended: bool = False
+    findings: tuple[Finding, ...] = ()
+
+
+def discover(
+    target: Domain | Document | Base | Handed,
+    settings: Settings,
+    *,
+    requested: str,
+    now: float,
+    refresh: bool = False,
+    auth_for: Callable[[str], Any] | None = None,
+    principal: str | None = None,
+) -> Flow[Found]:
+    """Steps 1 to 5, for one target.
+
+    Args:
+        target: told apart by `read_target`.
+        settings: what to go by.
+        requested: the target as the caller gave it, for `Source`.
+        now: seconds since the epoch.
+        refresh: revalidate what is stored.
+        auth_for: host → the credential bound to it.
+        principal: names that credential.
+
+    Raises:
+        DiscoveryError: any of its kinds but `ExtendedCardError`.
+    """
+    if isinstance(target, Handed):
+        return (yield from _accept(_handed(target, settings, now), settings, requested=requested, now=now))
+    asking = Asking(
+        limits=settings.limits,
+        mode="refresh" if refresh else "use",
+        local=settings.network.loopback,
+        auth_for=auth_for,
+        principal=principal,
+    )
+    located = yield from locate(target, asking)  # (1) and (2): one place after another is asked
+    try:
+        return (yield from _accept(located, settings, requested=requested, now=now))  # (3) (4) (5)
+    except TrustError as error:
+        if located.answer.cache == "network" or error.code not in _SIGNATURE_CODES:
+            raise
+    # A stored copy whose signature no longer verifies: ask once more, without any condition, before refusing it.
+    again: Fetched = yield replace(asking, mode="unconditional").fetch(located.place.url, located.place.kind)
+    check_status(again)
+    document = decode(again.body, depth=settings.limits.depth)
+    newer = replace(located, answer=again, document=document)
+    return (yield from _accept(newer, settings, requested=requested, now=now))
+
+
+def _handed(target: Handed, settings: Settings, now: float) -> Located:
+    answer = Fetched(
+        requested=target.shown,
+        url="",
+        status=200,
+        headers={},
+        body=target.body,
+        channel="tls",
+        fetched_at=now,
+        expires_at=float("inf"),
+    )
+    try:
+        document = decode(target.body, depth=settings.limits.depth)
+    except DiscoveryError as error:
+        raise error.at(step="read", url=target.shown) from None
+    return Located(place=Place(url=target.shown), answer=answer, document=document)
+
+
+def _accept(located: Located, settings: Settings, *, requested: str, now: float) -> Flow[Found]:
+    """Steps 3 to 5 for an answer, which is kept only when all of them passed."""
+    answer = located.answer
+    provenance = _provenance(located, settings.network)
+    reading = _read(located.document, answer.url or None, settings)  # (3)
+    found = yield from _judged(reading, provenance, settings, now=now)  # (4) (5)
+    if answer.url:
+        yield Keep(answer)
+    return Found(
+        reading=found.reading,
+        report=found.report,
+        selection=found.selection,
+        provenance=provenance,
+        findings=found.findings,
+        source=Source(
+            requested=requested,
+            url=answer.url or None,
+            via=(*(attempt.url for attempt in located.attempts), *answer.redirects),
+            fetched_at=answer.fetched_at,
+            expires_at=_earlier(answer.expires_at, found.report.expires_at),
+            etag=answer.headers.get("etag"),
+            cache=answer.cache,
+        ),
+    )
+
+
+def _read(document: JSON, url: str | None, settings: Settings) -> Reading:
+    try:
+        return read_card(document, url=url, strict=settings.strict)
+    except DiscoveryError as error:
+        raise error.at(step="read", url=url) from None
+
+
+def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
+    answer = located.answer
+    if not answer.url:
+        return Provenance(authority=None, asked=None, channel=None, local=network.loopback, loopback=network.loopback)
+    authority, asked = split(answer.url).host, split(answer.requested).host
+    hops = [host for url in (*answer.redirects, answer.url) if (host := host_of(url))]
+    return Provenance(
+        authority=authority,
+        asked=asked,
+        channel=answer.channel,
+        crossed_site=not all(same_site(hop, asked, local=network.loopback) for hop in hops),
+        local=network.loopback,
+        loopback=network.loopback and is_loopback(authority),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    reading: Reading
+    report: TrustReport
+    selection: Selection
+    findings: tuple[Finding, ...]
+
+
+def _judged(
+    reading: Reading, provenance: Provenance, settings: Settings, *, now: float, extended: bool = False
+) -> Flow[_Judged]:
+    """Steps 4 and 5: facts, then the policy's verdict, then the interface."""
+    verified = yield from verify(
+        reading, provenance, policy=settings.trust, limits=settings.limits, now=now, extended=extended
+    )
+    judge(verified.report, provenance, settings.trust)
+    report, reading = verified.report, verified.reading
+    origin = Origin(host=report.authority, local=settings.network.loopback and provenance.loopback)
+    try:
+        selection = select(reading, settings.speaks, origin)
+    except DiscoveryError as error:
+        raise error.at(url=provenance.authority and f"https://{provenance.authority}") from None
+    findings = (*reading.findings, *report.findings, *selection.skipped, *selection.findings)
+    return _Judged(reading=reading, report=report, selection=selection, findings=findings)
+
+
+def _earlier(first: float, second: float | None) -> float:
+    return first if second is None else min(first, second)
+
+
+def extend(
+    public: Found,
+    credentials: Credentials,
+    settings: Settings,
+    *,
+    now: float,
+    bind: Callable[[tuple[Any, ...]], Any],
+) -> Flow[Found]:
+    """Step 6: the extended card, fetched with credentials, then read, verified and selected like any other.
+
+    Args:
+        public: what the public card's discovery found.
+        credentials: the caller's, bound to hosts.
+        settings: what to go by, the same as for the public card.
+        now: seconds since the epoch.
+        bind: makes the `httpx.Auth` of how the credentials are applied.
+
+    Raises:
+        ExtendedCardError, AuthError, FetchError, BlockedError, CardError, TrustError, InterfaceError: the public card
+            stays usable after each of them.
+    """
+    card, provenance, local = public.reading.card, public.provenance, settings.network.loopback
+    if not card.capabilities.extended_agent_card:
+        raise ExtendedCardError("not-declared", "the card declares no extended card", step="extend")
+    call = call_for((public.selection.interface, *public.selection.alternatives))
+    host = split(call.url).host
+    authority = None if provenance.other_publisher else public.report.authority
+    allowed = Allowed(authority=authority, hosts=credentials.hosts, local=local)
+    check_allowed(host, allowed, authority=authority)
+    schemes, requirements, notes = _security(public, settings)
+    chosen = choose(credentials, schemes, requirements)
+    auth = bind(chosen.applied)
+    answer: Fetched = yield call.fetch(
+        limits=settings.limits,
+        headers=service_headers(call.interface, public.reading, settings.extensions),
+        auth_for=lambda hop: auth if hop == host else None,
+        principal=credentials.principal,
+        local=local and provenance.loopback,
+    )
+    document = card_of(answer, rpc=call.body is not None, limits=settings.limits)
+    reading = _read(document, answer.url, settings)
+    check_upgraded(public.reading, reading)
+    found = yield from _judged(reading, replace(provenance, channel=answer.channel), settings, now=now, extended=True)
+    signed = found.report.verified is not None
+    if not signed:
+        check_consistent(public.reading, reading, authority=public.report.authority, local=local)
+        notes = (*notes, unsigned_note()) if public.report.verified is not None else notes
+    return Found(
+        reading=found.reading,
+        report=found.report,
+        selection=found.selection,
+        provenance=provenance,
+        extended=True,
+        findings=(*found.findings, *chosen.findings, *notes),
+        source=replace(
+            public.source,
+            url=answer.url,
+            via=(*public.source.via, *((public.source.url,) if public.source.url else ())),
+            fetched_at=answer.fetched_at,
+            expires_at=_earlier(public.source.expires_at, found.report.expires_at),
+            etag=answer.headers.get("etag"),
+            cache="network",
+        ),
+    )
+
+
+def _security(public: Found, settings: Settings) -> tuple[dict[str, Any], tuple[Any, ...], tuple[Finding, ...]]:
+    """The schemes and requirements that may be followed: where more than a channel is required, the covered ones."""
+    card, reading, report = public.reading.card, public.reading, public.report
+
+    def covered(*tokens: str | int) -> bool:
+        place = reading.origin(pointer(*tokens))
+        return not any(
+            each == place or each.startswith(place + "/") or place.startswith(each + "/") for each in report.uncovered
+        )
+
+    schemes = {name: each for name, each in card.security_schemes.items() if covered("securitySchemes", name)}
+    requirements = tuple(
+        each for index, each in enumerate(card.security_requirements) if covered("securityRequirements", index)
+    )
+    complete = len(schemes) == len(card.security_schemes) and len(requirements) == len(card.security_requirements)
+    if complete or settings.trust.require > Trust.CHANNEL:
+        return schemes, requirements, ()
+    note = Finding(
+        code="uncovered-security",
+        severity="warning",
+        pointer=reading.origin("/securitySchemes") if card.security_schemes else "",
+        message="no signature covers how to authenticate: TLS vouches for it, as for an unsigned card",
+    )
+    return dict(card.security_schemes), tuple(card.security_requirements), (note,)
+
+
+def service_headers(interface: AgentInterface, reading: Reading, extensions: tuple[str, ...]) -> dict[str, str]:
+    """The header fields that every call to an interface must carry (A2A sections 3.2.6 and 14.2); never credentials."""
+    version = major_minor(interface.protocol_version) or "0.3"
+    headers = {"A2A-Version": version}
+    declared = {each.uri for each in reading.card.capabilities.extensions}
+    claimed = ", ".join(uri for uri in extensions if uri in declared)
+    if claimed:
+        headers["A2A-Extensions"] = claimed
+        if version.startswith("0."):
+            headers["X-A2A-Extensions"] = claimed
+    return headers

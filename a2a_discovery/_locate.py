@@ -1,0 +1,246 @@
+"""Locating: from a target to the answer that holds its card. Pure; the walks of design section 2 as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from a2a_discovery._card.json import JSON, decode
+from a2a_discovery._card.read import looks_like
+from a2a_discovery._effects import Fetch, Fetched, Flow, Kind, Mode
+from a2a_discovery._target import Base, Document, Domain
+from a2a_discovery._urls import split
+from a2a_discovery.errors import Attempt, AuthError, CardError, DiscoveryError, FetchError, NotFoundError
+from a2a_discovery.policy import Limits
+
+WELL_KNOWN = "/.well-known/agent-card.json"
+"""A2A 1.0 section 8.2 and 14.3."""
+OLD_WELL_KNOWN = "/.well-known/agent.json"
+"""The name of A2A 0.1 and 0.2, which many servers never left."""
+
+_NOT_HERE = frozenset({404, 405, 410})
+_JSON_TYPE = re.compile(r"(?:application|text)/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
+_HTML_TYPE = re.compile(r"(?:text/html|application/xhtml\+xml)\b", re.IGNORECASE)
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One candidate location of a card."""
+
+    url: str
+    kind: Kind = "card"
+    exact: bool = False
+    """The caller named this very document: an HTML page here is an error, not a miss."""
+    endpoint: bool = False
+    """The base URL itself, which may be an RPC endpoint: any 4xx but 401, 403 and 429, and JSON that is no card, is a
+    miss."""
+    names: str | None = None
+    """The card counts only if it names this URL as an interface."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How every fetch of one discovery is made."""
+
+    limits: Limits
+    mode: Mode = "use"
+    local: bool = False
+    auth_for: Callable[[str], Any] | None = None
+    principal: str | None = None
+
+    def fetch(self, url: str, kind: Kind = "card") -> Fetch:
+        """The `Fetch` of a document, with the limit of its kind."""
+        limit = self.limits.catalog_bytes if kind == "catalog" else self.limits.card_bytes
+        return Fetch(
+            url=url,
+            kind=kind,
+            limit=limit,
+            local=self.local,
+            mode=self.mode,
+            auth_for=self.auth_for,
+            principal=self.principal,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """Where the walk ended: an answer, decoded."""
+
+    place: Place
+    answer: Fetched
+    document: JSON
+    attempts: tuple[Attempt, ...] = ()
+
+
+def places(target: Domain | Document | Base) -> tuple[Place, ...]:
+    """The places of a walk, in order.
+
+    A domain's walk goes on, where none of these is here, to ``/.well-known/ucp``, ``/.well-known/ard.json`` and
+    ``/.well-known/ai-catalog.json``, asked for together: that stage belongs to the catalogs.
+    """
+    if isinstance(target, Document):
+        return (Place(url=target.url, exact=True),)
+    if isinstance(target, Domain):
+        return (Place(url=target.origin + WELL_KNOWN), Place(url=target.origin + OLD_WELL_KNOWN))
+    origin = split(target.url).origin
+    return (
+        # The path is kept (field practice of most servers), though RFC 8615 knows the root alone.
+        Place(url=target.url.rstrip("/") + WELL_KNOWN),
+        Place(url=target.url, endpoint=True),
+        Place(url=origin + WELL_KNOWN, names=target.url),
+        Place(url=origin + OLD_WELL_KNOWN, names=target.url),
+    )
+
+
+def locate(target: Domain | Document | Base, asking: Asking) -> Flow[Located]:
+    """Walk the places until one answers with a document.
+
+    Raises:
+        NotFoundError: ``no-card``, with every URL tried.
+        AuthError: ``auth-required``, ``forbidden``.
+        FetchError, BlockedError: what ended the walk.
+        CardError: ``not-json``, ``not-a-card``.
+    """
+    attempts: list[Attempt] = []
+    for place in places(target):
+        try:
+            answer: Fetched = yield asking.fetch(place.url, place.kind)
+            found = _judge(place, answer, asking.limits)
+        except DiscoveryError as error:
+            _note(error, attempts, place)
+            raise
+        if isinstance(found, Attempt):
+            attempts.append(found)
+        else:
+            return Located(place=place, answer=answer, document=found.document, attempts=tuple(attempts))
+    raise nothing_found(attempts, private=asking.auth_for is None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    document: JSON
+
+
+def _judge(place: Place, answer: Fetched, limits: Limits) -> _Here | Attempt:
+    miss = _miss(place, answer)
+    if miss is not None:
+        return Attempt(url=place.url, status=answer.status, reason=miss)
+    check_status(answer)
+    try:
+        document = decode(answer.body, depth=limits.depth)
+    except CardError as error:
+        if place.endpoint:
+            return Attempt(url=place.url, status=answer.status, reason="not JSON")
+        raise error.at(step="read", url=answer.url) from None
+    shape = looks_like(document)
+    if place.endpoint and shape == "other":
+        return Attempt(url=place.url, status=answer.status, reason="JSON that is no card")
+    if place.names is not None and not _names(document, place.names):
+        return Attempt(url=place.url, status=answer.status, reason="a card of another agent")
+    return _Here(document)
+
+
+def _miss(place: Place, answer: Fetched) -> str | None:
+    """Why this place is "not here", or ``None``."""
+    if answer.status in _NOT_HERE:
+        return {404: "not found", 405: "method not allowed", 410: "gone"}[answer.status]
+    if place.endpoint and 400 <= answer.status < 500 and answer.status not in (401, 403, 429):
+        return "refused"
+    if not place.exact and 200 <= answer.status < 300 and is_page(answer):
+        return "an HTML page"
+    return None
+
+
+def is_page(answer: Fetched) -> bool:
+    """Whether an answer is an HTML page rather than a document: by its text first, since types are often wrong."""
+    kind = answer.headers.get("content-type", "")
+    if _MARKUP.match(answer.body):
+        return not _JSON_TYPE.match(kind)
+    return bool(_HTML_TYPE.match(kind)) and not answer.body.lstrip().startswith((b"{", b"["))
+
+
+def check_status(answer: Fetched) -> None:
+    """Raise what a status other than 200 means, for a document that was asked for.
+
+    Raises:
+        AuthError: ``auth-required``, ``forbidden``.
+        FetchError: ``http-status``.
+    """
+    status, url = answer.status, answer.url
+    if status == 200:
+        return
+    if status == 401:
+        raise AuthError(
+            "auth-required",
+            f"{url} wants authentication",
+            status=status,
+            url=url,
+            step="fetch",
+            hint=f'bind credentials to the host: credentials={{"{split(url).host}": Credentials(bearer=...)}}',
+        )
+    if status == 403:
+        raise AuthError(
+            "forbidden",
+            f"{url} refused us",
+            status=status,
+            url=url,
+            step="fetch",
+            hint="a credential without permission, or a web firewall that dislikes the client",
+        )
+    raise FetchError(
+        "http-status",
+        f"{url} answered {status}",
+        status=status,
+        url=url,
+        step="fetch",
+        retry_after=retry_after(answer),
+        hint="try again later" if status >= 500 or status == 429 else None,
+    )
+
+
+def retry_after(answer: Fetched) -> float | None:
+    """Seconds that a ``Retry-After`` in seconds names; dates are the shell's."""
+    value = answer.headers.get("retry-after", "").strip()
+    return float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
+
+
+def _names(document: JSON, url: str) -> bool:
+    """Whether a card, of whatever generation, names a URL as an interface, but for a final slash."""
+    if not isinstance(document, Mapping):
+        return False
+    named = [document.get("url")]
+    for member in ("supportedInterfaces", "supported_interfaces", "additionalInterfaces", "additional_interfaces"):
+        entries = document.get(member)
+        if isinstance(entries, list):
+            named += [entry.get("url") for entry in entries if isinstance(entry, Mapping)]
+    return any(isinstance(each, str) and each.rstrip("/") == url.rstrip("/") for each in named)
+
+
+def _note(error: DiscoveryError, attempts: list[Attempt], place: Place) -> None:
+    error.at(step="fetch", url=place.url)
+    if isinstance(error, (AuthError, FetchError)):
+        error.attempts = (
+            *attempts,
+            Attempt(url=place.url, status=error.status, reason="" if error.status else error.code),
+        )
+
+
+def nothing_found(attempts: list[Attempt], *, private: bool) -> NotFoundError:
+    """The error of a walk that found no card."""
+    tried = ", ".join(map(str, attempts))
+    hint = None
+    if private and any(attempt.status == 404 for attempt in attempts):
+        hint = "the card may be private: some hosts answer 404 to strangers; bind credentials to the host"
+    elif any(attempt.status == 405 for attempt in attempts):
+        hint = "a 405 looks like the agent's endpoint: give the URL of its card"
+    return NotFoundError(
+        "no-card",
+        f"no Agent Card was found; tried {tried}",
+        attempts=tuple(attempts),
+        url=attempts[0].url if attempts else None,
+        step="locate",
+        hint=hint,
+    )
