@@ -51,8 +51,8 @@ class TrustPolicy:
         require: the least level.
         keys: host pattern of the card → the keys that may sign it: a JWK, a JWK Set, a list of JWKs, or the
             `pathlib.Path` of a JWK, JWK Set or PEM file.
-        jku_hosts: host pattern of the card → URL prefixes that its ``jku`` may begin with. A plain sequence of hosts
-            means every card.
+        jku_hosts: host pattern of the card → places where its ``jku`` may be: a URL that ends in a slash covers all
+            below it, any other is that very URL. A plain sequence of hosts or host patterns means every card.
         algorithms: JWS algorithms to accept; it can be narrowed, not emptied.
         forms: canonical forms to try, in the order ``spec``, ``sdk``, ``received``; ``python-json`` only when named.
         unverifiable: ``"accept"`` keeps a card whose signatures nobody could check at its channel's level.
@@ -75,9 +75,15 @@ class TrustPolicy:
     same_site_interfaces: bool = False
     continuity: bool = True
     check: Check | None = None
+    unsafe_reason: str | None = None
+    """Set by `UnsafeTrustAnyCard`: nothing is judged, and this is why."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if self.unsafe_reason is not None:
+            if not self.unsafe_reason.strip():
+                raise _bad("UnsafeTrustAnyCard needs a reason", 'write UnsafeTrustAnyCard(reason="...")')
+            log.warning("a2a.trust.disabled", extra={"a2a.reason": self.unsafe_reason})
         if not isinstance(self.require, Trust):
             raise _bad("require takes a level", "write require=Trust.SIGNED")
         put(self, "keys", _read_keys(self.keys))
@@ -101,10 +107,7 @@ def UnsafeTrustAnyCard(*, reason: str) -> TrustPolicy:  # noqa: N802  (a policy 
     Raises:
         UsageError: ``bad-config``, without a reason.
     """
-    if not reason.strip():
-        raise _bad("UnsafeTrustAnyCard needs a reason", 'write UnsafeTrustAnyCard(reason="...")')
-    log.warning("a2a.trust.disabled", extra={"a2a.reason": reason})
-    return TrustPolicy(require=Trust.NONE, unverifiable="accept", continuity=False)
+    return TrustPolicy(require=Trust.NONE, unverifiable="accept", continuity=False, unsafe_reason=reason)
 
 
 def all_of(*checks: Check) -> Check:
@@ -252,31 +255,28 @@ def _read_keys(keys: Any) -> dict[str, tuple[Mapping[str, Any], ...]]:
 
 def _read_jku_hosts(places: Any) -> dict[str, tuple[str, ...]]:
     if isinstance(places, (str, Path)):
-        raise _bad(
-            "jku_hosts maps hosts to URL prefixes", 'write jku_hosts={"shop.example": ("https://keys.example/",)}'
-        )
+        raise _bad("jku_hosts maps hosts to places", 'write jku_hosts={"shop.example": ("https://keys.example/",)}')
     if isinstance(places, Mapping):
-        return {check_pattern(pattern): tuple(map(_jku_prefix, _several(value))) for pattern, value in places.items()}
+        return {check_pattern(pattern): tuple(map(_jku_place, _several(value))) for pattern, value in places.items()}
     hosts = tuple(places)
     if not hosts:
         return {}
     log.warning("a2a.trust.jku_hosts_for_every_card", extra={"a2a.hosts": hosts})
     # "" stands for every card; no caller can write it, because it is no host pattern.
-    return {"": tuple(_jku_prefix(f"https://{check_pattern(host)}/") for host in hosts)}
+    return {"": tuple(_jku_place(host) if "://" in host else f"https://{check_pattern(host)}/" for host in hosts)}
 
 
 def _several(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _jku_prefix(prefix: str) -> str:
+def _jku_place(place: str) -> str:
     from a2a_discovery._urls import split
 
     try:
-        parts = split(prefix)
+        parts = split(place)
     except ValueError:
-        raise _bad(f"{prefix!r} is no URL prefix", 'write "https://keys.example/shop/"') from None
-    if parts.userinfo or parts.query or parts.fragment or not parts.path.endswith("/"):
-        # without the final slash, https://keys.example/shop would also cover /shop-of-somebody-else
-        raise _bad(f"{prefix!r} must end in a slash, without query", 'write "https://keys.example/shop/"')
+        raise _bad(f"{place!r} is no URL", 'write "https://keys.example/shop/" or the whole URL of a JWK Set') from None
+    if parts.userinfo or parts.fragment:
+        raise _bad(f"{place!r} has userinfo or a fragment, which no jku has")
     return parts.normal
