@@ -20,12 +20,27 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Reachable by ipaddress's rules, yet they carry an address we cannot judge or that no unicast peer has.
 _FORBIDDEN = tuple(
     ipaddress.ip_network(block)
-    for block in ("2002::/16", "2001::/32", "64:ff9b:1::/48", "224.0.0.0/4", "ff00::/8", "fec0::/10")
+    for block in (
+        *("2002::/16", "192.88.99.0/24", "2001::/32", "64:ff9b:1::/48"),  # 6to4 and its relays, Teredo, local NAT64
+        *("224.0.0.0/4", "ff00::/8", "fec0::/10"),  # multicast, site-local
+        *("240.0.0.0/4", "0.0.0.0/8"),  # reserved, broadcast, "this network"
+    )
 )
+_DOCUMENTATION = ipaddress.ip_network("3fff::/20")  # RFC 9637, newer than some of Python's tables
+_UNICAST = tuple(ipaddress.ip_network(block) for block in ("2000::/3", "fc00::/7"))
+
 _METADATA = tuple(
     ipaddress.ip_network(block)
-    # Cloud metadata services outside link-local: AWS over IPv6, Alibaba, Oracle's classic one, Azure's wire server.
-    for block in ("fd00:ec2::254/128", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32")
+    # Cloud metadata services outside link-local.
+    for block in (
+        *(
+            "fd00:ec2::/32",
+            "fd20:ce::254/128",
+            "fd00:c1::a9fe:a9fe/128",
+            "fd00:42::42/128",
+        ),  # AWS, Google, Oracle, Scaleway
+        *("100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32"),  # Alibaba, Oracle's classic one, Azure
+    )
 )
 
 
@@ -40,16 +55,29 @@ def ascii_host(host: str) -> str:
     if address is not None:
         return str(address)
     if not host.isascii():
-        import idna
-
-        try:
-            host = idna.encode(host, uts46=True).decode("ascii")
-        except idna.IDNAError as exc:
-            raise ValueError("not a host name") from exc
+        host = _idna(host)
+        address = literal(host)  # full-width digits and ideographic dots spell addresses too
+        if address is not None:
+            return str(address)
     host = host.lower().removesuffix(".")
-    if not host or len(host) > 253 or not all(_LABEL.match(label) for label in host.split(".")):
+    labels = host.split(".")
+    if len(host) > 253 or not all(_LABEL.match(label) for label in labels):
+        raise ValueError("not a host name")
+    if _NUMBER.match(labels[-1]):
+        # No top-level domain is a number: this is a misspelt address (127.0.0.08), and some resolvers take those.
         raise ValueError("not a host name")
     return host
+
+
+def _idna(host: str) -> str:
+    import idna
+
+    if len(host) > 253:
+        raise ValueError("not a host name")
+    try:
+        return idna.encode(host, uts46=True).decode("ascii")
+    except idna.IDNAError as exc:
+        raise ValueError("not a host name") from exc
 
 
 def literal(host: str) -> Address | None:
@@ -60,7 +88,7 @@ def literal(host: str) -> Address | None:
     host = host.strip("[]").removesuffix(".").lower()
     if ":" in host:
         try:
-            return ipaddress.IPv6Address(host.partition("%")[0])
+            return None if "%" in host else ipaddress.IPv6Address(host)  # a zone means nothing to another machine
         except ValueError:
             return None
     parts = host.split(".")
@@ -88,21 +116,25 @@ def _number(text: str) -> int:
 def address_kind(address: Address) -> AddressKind:
     """How far an address reaches.
 
-    ``forbidden`` (link-local, metadata, multicast, 6to4, Teredo, local NAT64) stays closed even where private
-    addresses are allowed. A mapped or NAT64 address is judged by the IPv4 address inside it.
+    ``forbidden`` (link-local, metadata, multicast, tunnels, reserved) stays closed even where private addresses are
+    allowed. A mapped or NAT64 address is judged by the IPv4 address inside it.
     """
     inner = _embedded(address)
     if inner is not None:
         return address_kind(inner)
-    if any(address.version == block.version and address in block for block in _METADATA + _FORBIDDEN):
-        return "forbidden"
-    if address.is_link_local:
-        return "forbidden"
     if address.is_loopback:
         return "loopback"
     if address.is_unspecified:
         return "wildcard"
-    return "public" if address.is_global else "private"
+    if address.is_link_local or _within(address, _METADATA + _FORBIDDEN):
+        return "forbidden"
+    if isinstance(address, ipaddress.IPv6Address) and not _within(address, _UNICAST):
+        return "forbidden"  # not assigned; ::127.0.0.1 is there, and is_global calls it global
+    return "public" if address.is_global and address not in _DOCUMENTATION else "private"
+
+
+def _within(address: Address, blocks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    return any(address.version == block.version and address in block for block in blocks)
 
 
 def _embedded(address: Address) -> ipaddress.IPv4Address | None:

@@ -87,7 +87,7 @@ def join(base: str, url: str) -> str:
 def without_userinfo(url: str) -> str:
     """The URL as it may stand in a message: a password in it is cut out."""
     head, mark, rest = url.partition("://")
-    if not mark:
-        return url
+    if not mark:  # typed without a scheme, a password in it is one all the same
+        head, rest = "", url
     netloc, slash, path = rest.partition("/")
     return head + mark + netloc.rpartition("@")[2] + slash + path

@@ -93,9 +93,10 @@ class TrustPolicy:
         put(self, "forms", tuple(form for form in get_args(Form) if form in named))
         if self.unverifiable not in ("reject", "accept"):
             raise _bad("unverifiable takes 'reject' or 'accept'")
-        if isinstance(self.required_kids, str):
+        kids: Any = self.required_kids
+        if isinstance(kids, str):
             raise _bad("required_kids takes a sequence of kids, not one string")
-        put(self, "required_kids", tuple(self.required_kids))
+        put(self, "required_kids", tuple(kids))
 
 
 def UnsafeTrustAnyCard(*, reason: str) -> TrustPolicy:  # noqa: N802  (a policy by a name that warns)
@@ -172,10 +173,19 @@ class NetworkPolicy:
     """Set by `local`: loopback by literal or ``localhost`` name, http included."""
 
     def __post_init__(self) -> None:
-        if not self.timeout > 0:
+        for name in ("allow_private", "allow_http", "cross_site_redirects", "loopback"):
+            if not isinstance(getattr(self, name), bool):  # "false" out of a settings file would open the door
+                raise _bad(f"{name} takes True or False")
+        if isinstance(self.timeout, bool) or not isinstance(self.timeout, (int, float)) or not self.timeout > 0:
             raise _bad("timeout is a positive number of seconds")
-        if self.max_redirects < 0:
-            raise _bad("max_redirects is not negative")
+        if isinstance(self.max_redirects, bool) or not isinstance(self.max_redirects, int) or self.max_redirects < 0:
+            raise _bad("max_redirects is a number of at least 0")
+        if self.resolve is not None and not callable(self.resolve):
+            raise _bad("resolve takes an async function (host, port) -> list of addresses")
+        if self.ssl_context is not None:
+            _check_ssl_context(self.ssl_context)
+        if self.proxy is not None:
+            _check_proxy(self.proxy)
 
     @classmethod
     def local(cls, **options: Any) -> NetworkPolicy:
@@ -230,6 +240,28 @@ class Limits:
 
 def _bad(message: str, hint: str | None = None) -> UsageError:
     return UsageError("bad-config", message, hint=hint)
+
+
+def _check_ssl_context(context: Any) -> None:
+    if not isinstance(context, ssl.SSLContext):
+        raise _bad("ssl_context takes an ssl.SSLContext", "write ssl.create_default_context(cafile=...)")
+    if context.verify_mode != ssl.CERT_REQUIRED or not context.check_hostname:
+        # TLS that proves no name would still count as the host's word for the card.
+        raise _bad(
+            "ssl_context must check certificates and host names",
+            "trust your CA instead: ssl.create_default_context(cafile=...)",
+        )
+
+
+def _check_proxy(proxy: Any) -> None:
+    from a2a_discovery._urls import split
+
+    try:  # the URL may hold a password: no message repeats it
+        usable = split(proxy).scheme in ("http", "https")
+    except (ValueError, TypeError):
+        usable = False
+    if not usable:
+        raise _bad("proxy is no http or https URL", 'write proxy="http://proxy.example:3128"')
 
 
 def _subset(name: str, given: Any, known: frozenset[str]) -> frozenset[str]:
