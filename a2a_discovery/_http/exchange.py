@@ -39,8 +39,8 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BUSY = frozenset({502, 503, 504})
 # What the caller asked to send to one origin is not meant for another; these carry nothing of his.
 _FOLLOWING = frozenset({"accept", "accept-language", "a2a-version", "a2a-extensions", "cache-control", "user-agent"})
-# They describe the transfer, and the body in hand is past it.
-_TRANSFER = frozenset({"content-encoding", "transfer-encoding"})
+# They describe the transfer, and the body in hand is past it; the length counted compressed bytes.
+_TRANSFER = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +251,7 @@ class Exchange:
         return Answer(
             url=trip.url,
             status=response.status_code,
-            headers=tuple((name, value) for name, value in response.headers.multi_items() if name not in _TRANSFER),
+            headers=_received(response),
             body=body,
             channel=channel,
             redirects=tuple(trip.redirects),
@@ -335,12 +335,13 @@ def _headers(trip: _Trip, parts: Parts) -> list[tuple[str, str]]:
     return list(fields.values())
 
 
+def _received(response: httpx.Response) -> tuple[tuple[str, str], ...]:
+    past = _TRANSFER if "content-encoding" in response.headers else _TRANSFER - {"content-length"}
+    return tuple((name, value) for name, value in response.headers.multi_items() if name not in past)
+
+
 async def _whole(answer: httpx.Response, request: httpx.Request, fetch: Fetch) -> httpx.Response:
-    headers = [
-        (name, value)
-        for name, value in answer.headers.multi_items()
-        if name not in _TRANSFER and name != "content-length"
-    ]
+    headers = [each for each in _received(answer) if each[0] != "content-length"]
     body = await read_body(answer, fetch.limit, fetch.kind)
     return httpx.Response(answer.status_code, headers=headers, content=body, request=request)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import os
@@ -13,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import httpcore
 import httpx
 
-from a2a_discovery._hosts import is_loopback
+from a2a_discovery._hosts import ascii_host, is_loopback
 from a2a_discovery._http.guard import GuardedBackend
 
 if TYPE_CHECKING:
@@ -63,19 +64,19 @@ def open_transport(network: NetworkPolicy) -> httpx.AsyncBaseTransport:
 
 
 class PooledTransport(httpx.AsyncBaseTransport):
-    """HTTP/1.1 over guarded connections, each used by one request at a time and owned here all its life.
+    """HTTP/1.1 over guarded connections, each used by one request at a time.
 
-    httpcore's connections, without httpcore's pool: that one loses track of a connection whose request is cancelled
+    httpcore's connections without httpcore's pool: that one loses track of a connection whose request is cancelled
     between being assigned and being sent.
     """
 
     def __init__(self, network: NetworkPolicy) -> None:
         self._network = network
         self._backend = GuardedBackend(network)
-        self._through_proxy = _proxy(network) if network.proxy else None
-        self._idle: list[tuple[httpcore.Origin, Connection]] = []
-        self._busy: set[Connection] = set()
-        self._closed = False
+        self._proxy: httpcore.AsyncHTTPProxy | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._kept = _Kept()
+        self._lifeline: AsyncGenerator[None, None] | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; the answer's stream gives the connection back when it is closed."""
@@ -88,66 +89,105 @@ class PooledTransport(httpx.AsyncBaseTransport):
             extensions=request.extensions,
         )
         origin = sent.url.origin
+        kept = await self._here()
         while True:
-            connection, reused = await self._take(origin)
+            connection = await kept.take(origin)
+            reused = connection is not None
+            if connection is None:
+                connection = self._create(origin)
+                kept.busy.add(connection)
             try:
                 answer = await connection.handle_async_request(sent)
             except BaseException as exc:  # noqa: BLE001  (cancelled or failed: the connection is ours to close)
-                await self._drop(connection)
+                await kept.drop(connection)
                 if reused and request.method == "GET" and isinstance(exc, _GONE):
                     continue  # the server closed it just as we took it: RFC 9112 section 9.5
                 _translate(exc)
             return httpx.Response(
                 answer.status,
                 headers=answer.headers,
-                stream=_Body(answer, functools.partial(self._give_back, origin, connection)),
+                stream=_Body(answer, functools.partial(kept.give_back, origin, connection)),
                 extensions=answer.extensions,
             )
 
     async def aclose(self) -> None:
         """Close every connection, those in use too."""
-        self._closed = True
-        idle, self._idle = self._idle, []
-        for connection in [each for _, each in idle] + list(self._busy):
-            await connection.aclose()
+        lifeline, self._lifeline = self._lifeline, None
+        if lifeline is not None:
+            await lifeline.aclose()
+        await self._kept.aclose()
 
-    async def _take(self, origin: httpcore.Origin) -> tuple[Connection, bool]:
-        gone = [entry for entry in self._idle if entry[1].has_expired() or not entry[1].is_available()]
-        for entry in gone:
-            self._idle.remove(entry)
-        found = next((entry for entry in reversed(self._idle) if entry[0] == origin), None)
-        if found is not None:
-            self._idle.remove(found)
-        connection = self._create(origin) if found is None else found[1]
-        self._busy.add(connection)
-        for _, each in gone:
-            await each.aclose()
-        return connection, found is not None
+    async def _here(self) -> _Kept:
+        """The connections of this event loop; those of another one are closed by it, when it ends."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._kept = loop, _Kept()
+            self._lifeline = _until_shutdown(self._kept)
+            await anext(self._lifeline)
+        return self._kept
 
     def _create(self, origin: httpcore.Origin) -> Connection:
+        network = self._network
+        context = (network.ssl_context or default_ssl_context()) if origin.scheme == b"https" else None
         # Under local() this machine is reached from this machine, as a browser does it too.
-        near = self._network.loopback and is_loopback(origin.host.decode("ascii"))
-        if self._through_proxy is not None and not near:
-            return self._through_proxy.create_connection(origin)
+        near = network.loopback and is_loopback(origin.host.decode("ascii"))
+        if network.proxy is not None and not near:
+            self._proxy = self._proxy or _open_proxy(network, network.proxy)
+            return self._proxy.create_connection(origin)
         return httpcore.AsyncHTTPConnection(
-            origin,
-            ssl_context=_context(self._network) if origin.scheme == b"https" else None,
-            keepalive_expiry=KEPT_SECONDS,
-            network_backend=self._backend,
+            origin, ssl_context=context, keepalive_expiry=KEPT_SECONDS, network_backend=self._backend
         )
 
-    async def _give_back(self, origin: httpcore.Origin, connection: Connection) -> None:
-        if self._closed or not connection.is_idle():
-            await self._drop(connection)
-            return
-        self._busy.discard(connection)
-        self._idle.append((origin, connection))
-        if len(self._idle) > KEPT:
-            await self._idle.pop(0)[1].aclose()
 
-    async def _drop(self, connection: Connection) -> None:
-        self._busy.discard(connection)
+class _Kept:
+    """The open connections of one event loop: idle ones by origin, latest last, and those in use."""
+
+    def __init__(self) -> None:
+        self.idle: list[tuple[httpcore.Origin, Connection]] = []
+        self.busy: set[Connection] = set()
+        self.closed = False
+
+    async def take(self, origin: httpcore.Origin) -> Connection | None:
+        gone = [entry for entry in self.idle if entry[1].has_expired() or not entry[1].is_available()]
+        for entry in gone:
+            self.idle.remove(entry)
+        found = next((entry for entry in reversed(self.idle) if entry[0] == origin), None)
+        if found is not None:
+            self.idle.remove(found)
+            self.busy.add(found[1])
+        for _, connection in gone:
+            await connection.aclose()
+        return None if found is None else found[1]
+
+    async def give_back(self, origin: httpcore.Origin, connection: Connection) -> None:
+        if self.closed or not connection.is_idle():
+            await self.drop(connection)
+            return
+        self.busy.discard(connection)
+        self.idle.append((origin, connection))
+        if len(self.idle) > KEPT:
+            await self.idle.pop(0)[1].aclose()
+
+    async def drop(self, connection: Connection) -> None:
+        self.busy.discard(connection)
         await connection.aclose()
+
+    async def aclose(self) -> None:
+        self.closed = True
+        open_ones = [connection for _, connection in self.idle] + list(self.busy)
+        self.idle.clear()
+        self.busy.clear()
+        for connection in open_ones:
+            await connection.aclose()
+
+
+async def _until_shutdown(kept: _Kept) -> AsyncGenerator[None, None]:
+    # An event loop that ends closes its asynchronous generators, and one that is forgotten is closed by its loop: so a
+    # caller who never says aclose() leaves no socket open.
+    try:
+        yield
+    finally:
+        await kept.aclose()
 
 
 _GONE = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
@@ -192,19 +232,18 @@ def _translate(exc: BaseException) -> NoReturn:
     raise exc
 
 
-def _context(network: NetworkPolicy) -> ssl.SSLContext:
-    return network.ssl_context or default_ssl_context()
-
-
-def _proxy(network: NetworkPolicy) -> httpcore.AsyncHTTPProxy:
-    parts = urlsplit(network.proxy or "")
+def _open_proxy(network: NetworkPolicy, url: str) -> httpcore.AsyncHTTPProxy:
+    parts = urlsplit(url)
     user, password = parts.username, parts.password
-    auth = None if user is None else (unquote(user).encode(), unquote(password or "").encode())
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    context = _context(network)
+    context = network.ssl_context or default_ssl_context()
     return httpcore.AsyncHTTPProxy(
-        httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target="/"),
-        proxy_auth=auth,
+        httpcore.URL(
+            scheme=parts.scheme,
+            host=ascii_host(parts.hostname or ""),
+            port=parts.port or (443 if parts.scheme == "https" else 80),
+            target="/",
+        ),
+        proxy_auth=None if user is None else (unquote(user).encode(), unquote(password or "").encode()),
         ssl_context=context,
         proxy_ssl_context=context if parts.scheme == "https" else None,
         keepalive_expiry=KEPT_SECONDS,
