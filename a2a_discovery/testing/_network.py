@@ -34,12 +34,13 @@ class FakeNetwork(httpx.AsyncBaseTransport):
 
     def __init__(self, *agents: FakeAgent) -> None:
         self.agents = agents
+        self._by_origin = {agent.url: agent for agent in agents}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer httpx, without a socket."""
         url = request.url
         origin = f"{url.scheme}://{url.netloc.decode('ascii')}"
-        agent = next((each for each in self.agents if each.url == origin), None)
+        agent = self._by_origin.get(origin)
         if agent is None:
             raise httpx.ConnectError(f"no fake agent at {origin}", request=request)
         headers: dict[str, str] = {}
@@ -167,12 +168,24 @@ def _policy(names: tuple[str, ...], client_tls: ssl.SSLContext | None) -> Networ
     return NetworkPolicy(allow_private=True, allow_http=client_tls is None, resolve=resolve, ssl_context=client_tls)
 
 
-def _contexts(*names: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+def _contexts(first: str, *others: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     ca = _authority()
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ca.issue_cert(*dict.fromkeys((*names, "localhost", "127.0.0.1"))).configure_cert(server)
-    client = ssl.create_default_context(cadata=ca.cert_pem.bytes().decode())
-    return server, client
+
+    def issued(*names: str) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        ca.issue_cert(*dict.fromkeys(names)).configure_cert(context)
+        return context
+
+    server = issued(first, "localhost", "127.0.0.1")
+    if others:  # each host has its own certificate, made when somebody asks for it
+        own = functools.cache(issued)
+
+        def choose(connection: ssl.SSLSocket | ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
+            if name in others:
+                connection.context = own(name)
+
+        server.sni_callback = choose
+    return server, ssl.create_default_context(cadata=ca.cert_pem.bytes().decode())
 
 
 @functools.cache

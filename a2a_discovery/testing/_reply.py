@@ -140,7 +140,11 @@ def _bomb(size: int) -> bytes:
 
 def finish(request: Request, reply: Reply, *, now: float) -> Reply:
     """The reply as it goes out: ``Date``, conditions (RFC 9110 section 13), no body for HEAD and 304."""
-    fields = {name: value for name, value in {"date": formatdate(now, usegmt=True), **reply.headers}.items() if value}
+    fields = {
+        name: value
+        for name, value in {"date": formatdate(now, usegmt=True), **reply.headers}.items()
+        if value is not None
+    }
     if reply.drop:
         # A length that is never reached: the client sees that something is missing.
         length = str(len(reply.body) + 1) if isinstance(reply.body, bytes) else None

@@ -144,6 +144,19 @@ async def test_several_agents_are_served_on_one_port_by_their_names(client):
     assert astray.status_code == 421
 
 
+async def test_each_host_has_a_certificate_of_its_own():
+    names = [f"shop-{number}.example" for number in range(3)]
+    async with FakeNetwork(*(FakeAgent(name, signers=()) for name in names)).serve() as running:
+        for name in names[1:]:
+            _, writer = await asyncio.open_connection(
+                "127.0.0.1", running.port, ssl=running.ssl_context, server_hostname=name
+            )
+            certificate = writer.get_extra_info("ssl_object").getpeercert()
+            writer.transport.abort()
+
+            assert certificate["subjectAltName"] == (("DNS", name),)
+
+
 async def test_a_call_with_a_body_arrives_whole(client):
     agent = FakeAgent(extended=True)
     async with agent.serve() as running:
