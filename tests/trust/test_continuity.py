@@ -1,0 +1,158 @@
+"""Continuity: what is remembered of a location, and what is then refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_discovery import SignatureCheck, Trust, TrustPolicy, TrustReport
+from a2a_discovery._trust.continuity import Past, compare, decode_past, familiar, location_of, remember, rolled_back
+
+HOSTS = ("shop.example",)
+
+
+def check(**changes: Any) -> SignatureCheck:
+    return SignatureCheck(
+        **{
+            "index": 0,
+            "status": "verified",
+            "kid": "k",
+            "alg": "ES256",
+            "jku": "https://keys.shop.example/jwks.json",
+            "key_source": "same-site-jku",
+            "thumbprint": "T1",
+            "form": "spec",
+            **changes,
+        }
+    )
+
+
+def report(*checks: SignatureCheck, level: Trust = Trust.SIGNED) -> TrustReport:
+    return TrustReport(level=level, authority="shop.example", signatures=checks)
+
+
+signed_before = remember(report(check()), "1.0.0", None)
+
+
+def test_what_is_remembered_is_authority_level_key_host_key_and_version() -> None:
+    assert signed_before == Past(
+        authority="shop.example",
+        level=Trust.SIGNED,
+        jku_hosts=("keys.shop.example",),
+        thumbprints=("T1",),
+        version="1.0.0",
+    )
+    assert decode_past(signed_before.encode()) == signed_before
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        report(level=Trust.CHANNEL),
+        report(check(status="bad-signature"), level=Trust.CHANNEL),
+        report(check(), level=Trust.CHANNEL),  # verified, but its interfaces are not covered
+        report(check(jku="https://other.shop.example/j", thumbprint="T2")),
+    ],
+)
+def test_a_card_that_proves_less_than_before_is_a_downgrade(now: TrustReport) -> None:
+    assert compare(now, signed_before, TrustPolicy(), HOSTS) is not None
+    assert compare(now, signed_before, TrustPolicy(continuity=False), HOSTS) is None
+    assert compare(now, None, TrustPolicy(), HOSTS) is None
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        report(check(thumbprint="T2")),  # a rotation at the same key host
+        report(check(jku="https://other.shop.example/j")),  # the same key at another place
+        report(check(jku="https://other.shop.example/j", thumbprint="T2"), check(index=1)),  # a seen one beside it
+        report(check(key_source="pinned", jku=None, thumbprint="T3"), level=Trust.PINNED),
+    ],
+)
+def test_a_rotation_or_a_known_key_beside_a_new_one_continues(now: TrustReport) -> None:
+    assert compare(now, signed_before, TrustPolicy(), HOSTS) is None
+
+
+def test_a_lower_level_is_a_downgrade_only_while_this_policy_pins_keys_for_the_host() -> None:
+    pinned = remember(report(check(key_source="pinned", jku=None), level=Trust.PINNED), "1", None)
+    key = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}  # RFC 8037 A.2
+    now = report(check(thumbprint="T1"))
+
+    assert compare(now, pinned, TrustPolicy(keys={"shop.example": key}), HOSTS) is not None
+    assert compare(now, pinned, TrustPolicy(keys={"other.example": key}), HOSTS) is None
+    assert compare(now, pinned, TrustPolicy(), HOSTS) is None
+
+
+def test_an_unsigned_past_forbids_nothing() -> None:
+    past = remember(report(level=Trust.CHANNEL), "1", None)
+
+    assert compare(report(level=Trust.CHANNEL), past, TrustPolicy(), HOSTS) is None
+    assert familiar(check(jku="https://new.example/j", thumbprint="T9"), past)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "found"),
+    [
+        ("1.0.0", "1.2.0", True),
+        ("1.10.0", "1.9.0", False),
+        ("1.2", "1.2.0", False),
+        ("1.2.0", "1.2.0", False),
+        ("2024-01", "latest", False),
+        ("1.9", "1.10", True),
+        ("v1.0", "1.1", True),
+        ("1.0.0-rc1", "1.0.1", True),
+    ],
+)
+def test_a_lower_version_is_a_finding(now: str, before: str, found: bool) -> None:
+    assert bool(rolled_back(now, Past(version=before))) is found
+
+
+def test_the_highest_version_is_remembered() -> None:
+    past = remember(report(), "1.9.0", None)
+    assert remember(report(), "1.10.0", past).version == "1.10.0"
+    assert remember(report(), "1.2.0", past).version == "1.9.0"
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    past = None
+    for number in range(100):
+        past = remember(report(check(thumbprint=f"T{number}", jku=f"https://k{number}.shop.example/j")), "1", past)
+
+    assert past is not None
+    assert (len(past.jku_hosts), len(past.thumbprints)) == (8, 32)
+    assert past.thumbprints[-1] == "T99"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://shop.example/.well-known/agent-card.json",
+        "https://shop.example/.well-known/agent.json",
+        "https://shop.example",
+        "https://shop.example/",
+        "https://shop.example:443/",
+    ],
+)
+def test_the_well_known_names_of_one_base_are_one_location(url: str) -> None:
+    assert location_of(url) == "https://shop.example"
+
+
+def test_path_query_and_port_are_part_of_a_location() -> None:
+    urls = [
+        "https://h.example/a",
+        "https://h.example/b",
+        "https://h.example/a?x=1",
+        "https://h.example:8443/a",
+        "https://h.example",
+        "http://h.example",
+    ]
+    assert len({location_of(url) for url in urls}) == len(urls)
+    assert location_of("https://h.example/a/.well-known/agent-card.json") == location_of("https://h.example/a/")
+
+
+@given(st.binary(max_size=200) | st.none())
+def test_a_damaged_record_is_no_record(record: bytes | None) -> None:
+    assert decode_past(record) is None or isinstance(decode_past(record), Past)
