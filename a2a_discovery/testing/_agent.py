@@ -18,10 +18,9 @@ from a2a_discovery._urls import split
 from a2a_discovery.testing import _extended, _network
 from a2a_discovery.testing._clock import Gate
 from a2a_discovery.testing._keys import KEYS_PATH, Signer
-from a2a_discovery.testing._reply import Answer, Kind, Reply, Request, finish
+from a2a_discovery.testing._reply import Answer, Kind, Reply, Request, encode, finish
 
 CARD_PATH = "/.well-known/agent-card.json"
-OLD_CARD_PATH = "/.well-known/agent.json"
 
 Places = Mapping[str, str]
 """Origin as it stands in a card → origin where it is really served. Empty without sockets."""
@@ -55,7 +54,7 @@ class FakeAgent(httpx.AsyncBaseTransport):
             ``public`` card with 200 in place of the extended one.
         private: the status (401, 404) that strangers get for the public card; ``None`` where it is public.
         etag: ``strong`` or ``weak``, over the whole answer; ``unsigned``: weak, and blind to the signatures.
-        old_path: serve the card at the path of version 0.2 too.
+        card_paths: where the card is served; add ``/.well-known/agent.json`` for an agent of version 0.2, or any path.
         sign_extended: sign the extended card as well.
         sign_each_answer: make new signatures for each answer, so that no ``ETag`` ever matches.
     """
@@ -91,10 +90,10 @@ class FakeAgent(httpx.AsyncBaseTransport):
         self.strangers: Literal["refuse", "public"] = "refuse"
         self.private: int | None = None
         self.etag: Literal["strong", "weak", "unsigned"] = "strong"
-        self.old_path = False
+        self.card_paths = {CARD_PATH}
         self.sign_extended = True
         self.sign_each_answer = False
-        self._signed: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._signed: dict[tuple[Any, ...], tuple[dict[str, Any], bytes]] = {}
 
     # what it shows
 
@@ -110,17 +109,21 @@ class FakeAgent(httpx.AsyncBaseTransport):
             extended: the extended card instead.
             places: where its origins are really served; needed only for a card that is served on loopback.
         """
+        return copy.deepcopy(self._shown(extended=extended, places=places or {})[0])
+
+    def _shown(self, *, extended: bool, places: Places) -> tuple[dict[str, Any], bytes]:
+        """The signed card and its bytes, made once for each state that the agent is in."""
         source = self.extended if extended else self.card
         if source is None:
             raise ValueError("this agent has no extended card")
-        places = places or {}
         signers = self.signers if self.sign_extended or not extended else ()
         key = (json.dumps(source), *signers, *places.items())
         if key not in self._signed or self.sign_each_answer:
             if len(self._signed) > 64:  # a test that edits for ever
                 self._signed.clear()
-            self._signed[key] = self._sign(_moved(source, places), signers, places)
-        return copy.deepcopy(self._signed[key])
+            card = self._sign(_moved(source, places), signers, places)
+            self._signed[key] = card, encode(card)
+        return self._signed[key]
 
     def _sign(self, card: dict[str, Any], signers: Iterable[Signer], places: Places) -> dict[str, Any]:
         base = places.get(self.url, self.url)
@@ -196,9 +199,9 @@ class FakeAgent(httpx.AsyncBaseTransport):
                 return
 
     def _kind(self, request: Request) -> Kind:
-        if request.path == CARD_PATH or (request.path == OLD_CARD_PATH and self.old_path):
+        if request.path in self.card_paths:
             return "card"
-        if request.path == KEYS_PATH:
+        if request.path == KEYS_PATH or any(request.path == signer.jku for signer in self.signers):
             return "keys"
         return "extended" if _extended.asked(self.card, request) else "other"
 
@@ -210,17 +213,18 @@ class FakeAgent(httpx.AsyncBaseTransport):
         if request.method not in ("GET", "HEAD"):
             return Reply(status=405, headers={"allow": "GET, HEAD"})
         if request.kind == "keys":
-            return self._stamped("keys", self.jwks)
+            return self._stamped("keys", self.jwks, encode(self.jwks))
         if self.private is not None and self.admits(request) != 200:
             return _extended.refusal(self.private)
-        return self._stamped("card", self.document(places=places))
+        return self._stamped("card", *self._shown(extended=False, places=places))
 
-    def _stamped(self, kind: Kind, document: dict[str, Any]) -> Reply:
-        reply = Reply.json(document)
-        tagged = {name: value for name, value in document.items() if name != "signatures"}
-        seen = json.dumps(tagged if self.etag == "unsigned" else document).encode()
-        tag = ("" if self.etag == "strong" else "W/") + f'"{hashlib.sha256(seen).hexdigest()[:16]}"'
-        return replace(reply, headers={**reply.headers, "etag": tag, **_lower(self.headers[kind])})
+    def _stamped(self, kind: Kind, document: dict[str, Any], body: bytes) -> Reply:
+        tagged = body
+        if self.etag == "unsigned":
+            tagged = encode({name: value for name, value in document.items() if name != "signatures"})
+        tag = ("" if self.etag == "strong" else "W/") + f'"{hashlib.sha256(tagged).hexdigest()[:16]}"'
+        headers = {"content-type": "application/json", "etag": tag, **_lower(self.headers[kind])}
+        return Reply(headers=headers, body=body)
 
     def _by_token(self, request: Request) -> int:
         scheme, _, token = (request.authorization or "").partition(" ")

@@ -83,8 +83,7 @@ class Reply:
     @classmethod
     def json(cls, value: Any, *, status: int = 200, headers: Mapping[str, str | None] | None = None) -> Reply:
         """A JSON value, as ``application/json`` unless the headers say otherwise."""
-        body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-        return cls(status=status, headers={"content-type": "application/json", **(headers or {})}, body=body)
+        return cls(status=status, headers={"content-type": "application/json", **(headers or {})}, body=encode(value))
 
     @classmethod
     def html(cls, *, status: int = 200, content_type: str = "text/html; charset=utf-8") -> Reply:
@@ -126,6 +125,11 @@ class Reply:
 Answer = Reply | Callable[[Request], Reply | Awaitable[Reply | None] | None]
 """What may stand in ``FakeAgent.replies``: a reply, or a function (plain or async) of the request that returns one, or
 ``None`` to let the agent answer as usual."""
+
+
+def encode(value: Any) -> bytes:
+    """JSON as it goes over the wire: compact, UTF-8, a lone surrogate as it is."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 @functools.lru_cache(maxsize=8)

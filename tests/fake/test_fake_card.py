@@ -121,9 +121,9 @@ async def test_another_method_is_405(agent, client):
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
 
 
-async def test_the_old_path_is_served_only_when_told(agent, get):
+async def test_another_path_is_served_only_when_told(agent, get):
     assert (await get(agent, OLD)).status_code == 404
-    agent.old_path = True
+    agent.card_paths.add("/.well-known/agent.json")
 
     assert (await get(agent, OLD)).json() == agent.card
     assert agent.count("card") == 1

@@ -103,6 +103,13 @@ def test_a_jku_is_none_a_path_or_a_url(jku, written):
     assert protected(agent.document()["signatures"][0]).get("jku") == written
 
 
+async def test_the_jwk_set_is_served_where_the_jku_says(get):
+    agent = FakeAgent(signers=[Signer(jku="/keys")])
+
+    assert (await get(agent, "https://shop.example/keys")).json() == agent.jwks
+    assert agent.count("keys") == 1
+
+
 def test_the_protected_header_may_be_anything():
     signer = Signer(header={"crit": ["b64"], "typ": None, "alg": "none", "pad": "x" * 2000}, unprotected={"kid": "y"})
     agent = FakeAgent(signers=[signer])
