@@ -16,12 +16,15 @@ In all of them only the *root* member ``signatures`` is left out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
 
 from a2a_discovery._trust.presence import MESSAGES, PROTO_NAMES, Field
 from a2a_discovery._trust.report import MatchedForm
+from a2a_discovery.policy import Form
 
 DEPTH = 128
 """Deepest nesting that is written. Documents we decode stop far earlier; a mapping from the caller may not."""
@@ -51,7 +54,7 @@ def view(document: Mapping[str, Any], form: MatchedForm) -> dict[str, Any]:
         return card
     if form in ("spec", "spec+unknown"):
         return _message(card, "AgentCard", keep_unknown=form == "spec+unknown", proto_names=False)
-    pruned = _pruned(_message(card, "AgentCard", keep_unknown=False, proto_names=True), DEPTH)
+    pruned = _pruned(proto_view(card), DEPTH)
     return pruned if pruned is not None else {}
 
 
@@ -66,10 +69,55 @@ def write(value: Mapping[str, Any], form: MatchedForm) -> bytes:
     return jcs_bytes(value)
 
 
-def has_unknown(document: Mapping[str, Any]) -> bool:
-    """Whether a card has members that A2A 1.0 does not know, so that the two ``spec`` forms differ."""
+def proto_view(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A card as the SDKs' parsers keep it: what the ``sdk`` form then deletes everything empty from."""
     card = {name: value for name, value in document.items() if name != "signatures"}
-    return view(card, "spec") != view(card, "spec+unknown")
+    return _message(card, "AgentCard", keep_unknown=False, proto_names=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """A card in one form."""
+
+    form: MatchedForm
+    signed: bytes
+    encoded: bytes
+    """A dot and the base64url of it: the second half of the JWS signing input (RFC 7515 section 5.1)."""
+
+
+class Forms:
+    """The canonical forms of one card that differ, each written when it is first asked for, and once."""
+
+    def __init__(self, document: Mapping[str, Any], forms: Iterable[Form]) -> None:
+        self._document = document
+        self._todo: Iterator[MatchedForm] = iter([each for form in forms for each in _VARIANTS.get(form, (form,))])
+        self._views: list[dict[str, Any]] = []
+        self._made: list[Payload] = []
+
+    def __iter__(self) -> Iterator[Payload]:
+        index = 0
+        while index < len(self._made) or self._make_next():
+            yield self._made[index]
+            index += 1
+
+    def _make_next(self) -> bool:
+        for form in self._todo:
+            try:
+                seen = view(self._document, form)
+                # Members of a view are the document's own, so equal views are equal bytes.
+                if form != "python-json" and seen in self._views:
+                    continue
+                signed = write(seen, form)
+            except (ValueError, RecursionError):  # this card has no such form, so nobody signed it
+                continue
+            self._views.append(seen)
+            encoded = b"." + urlsafe_b64encode(signed).rstrip(b"=")
+            self._made.append(Payload(form=form, signed=signed, encoded=encoded))
+            return True
+        return False
+
+
+_VARIANTS: Mapping[Form, tuple[MatchedForm, ...]] = {"spec": ("spec", "spec+unknown")}
 
 
 # --- the views

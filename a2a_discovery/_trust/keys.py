@@ -72,6 +72,7 @@ def why_not(jwk: Jwk, alg: str, now: float) -> str | None:
 
 def _wrong_kind(jwk: Jwk, alg: str) -> str | None:
     kty, crv = jwk.get("kty"), jwk.get("crv")
+    curves: tuple[str, ...]
     if alg in _EC:
         wanted, curves = "EC", (_EC[alg],)
     elif alg in _OKP:

@@ -1,0 +1,181 @@
+"""What a signature leaves open, found by reading the card twice: from the document, and from the signed bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from a2a_discovery._card.read import Reading, read_card
+from a2a_discovery._finding import pointer
+from a2a_discovery._trust.canonical import proto_view
+from a2a_discovery._trust.presence import MESSAGES, Field
+from a2a_discovery._trust.report import MatchedForm
+from a2a_discovery.errors import CardError
+
+_INTERFACE = ("url", "protocolBinding", "tenant", "protocolVersion")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What of a card is in the bytes that were signed."""
+
+    uncovered: tuple[str, ...] = ()
+    """Pointers, in the document, of all that is only there or reads differently there."""
+    interfaces: bool = True
+    """Whether both readings have the same interfaces, in the same order."""
+    second: Reading | None = None
+    """The card as the signed bytes say it; ``None`` where they are no card."""
+
+
+def compare(reading: Reading, signed: bytes, form: MatchedForm, *, url: str | None) -> Coverage:
+    """Read the signed bytes as a card and list what the document has beyond them.
+
+    Args:
+        reading: the document's reading.
+        signed: the bytes that a signature verified over.
+        form: the canonical form they are in.
+        url: the final URL of the card: the base of its relative URLs.
+    """
+    text = json.loads(signed)
+    covered = {name: value for name, value in reading.document.items() if name != "signatures"}
+    if not isinstance(text, dict):
+        return Coverage(uncovered=("",), interfaces=False)
+    # Every member of a form is the document's own, so equal means the same, though Python takes 1 for true.
+    if text == covered:
+        return Coverage(second=reading)
+    if form in ("sdk", "python-json"):
+        _restore(text, proto_view(reading.document), "AgentCard")
+    if "signatures" in reading.document:
+        text["signatures"] = reading.document["signatures"]
+    try:
+        second = read_card(text, url=url)
+    except CardError:
+        return Coverage(uncovered=("",), interfaces=False)
+    places = dict.fromkeys(
+        reading.origin(place)
+        for place in _differences(reading.value, second.value, MESSAGES["AgentCard"], "")
+        if place != "/signatures" and not place.startswith("/signatures/")
+    )
+    return Coverage(
+        uncovered=tuple(places),
+        interfaces=_interfaces(reading.value) == _interfaces(second.value),
+        # Still the document as it came; only the card is the signed one.
+        second=replace(second, document=reading.document),
+    )
+
+
+def _interfaces(value: Mapping[str, Any]) -> list[Any]:
+    interfaces = value.get("supportedInterfaces")
+    return [
+        tuple(interface.get(name) or "" for name in _INTERFACE) if isinstance(interface, dict) else None
+        for interface in (interfaces if isinstance(interfaces, list) else ())
+    ]
+
+
+# --- REQUIRED members whose empty value the form deletes are read as that empty value
+
+
+def _restore(signed: dict[str, Any], view: Mapping[str, Any], kind: str) -> None:
+    for name, field in MESSAGES[kind].items():
+        ours = view.get(name)
+        if ours is None:
+            continue
+        if name not in signed:
+            if field.required:
+                signed[name] = field.empty
+            continue
+        for part, mine in _parts(signed[name], ours, field):
+            if field.message is not None and isinstance(part, dict) and isinstance(mine, dict):
+                _restore(part, mine, field.message)
+
+
+def _parts(signed: Any, ours: Any, field: Field) -> Iterator[tuple[Any, Any]]:
+    if field.shape == "list" and isinstance(signed, list) and isinstance(ours, list):
+        # elements that were deleted whole have no counterpart
+        yield from zip(signed, [part for part in ours if not _is_empty(part)], strict=False)
+    elif field.shape == "map" and isinstance(signed, dict) and isinstance(ours, dict):
+        yield from ((signed[key], ours[key]) for key in signed.keys() & ours.keys())
+    elif field.shape == "message":
+        yield signed, ours
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_empty, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_empty, value))
+    return value is None or value == ""
+
+
+# --- the two readings, member by member
+
+
+def _differences(first: Any, second: Any, fields: Mapping[str, Field] | None, place: str) -> Iterator[str]:
+    """Pointers of what only the first reading has, or has otherwise; of the place itself, where it lacks something."""
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+        if not _same(first, second):
+            yield place
+        return
+    for name, value in first.items():
+        here = place + pointer(name)
+        field = (fields or {}).get(name)
+        if name in second:
+            yield from _member(value, second[name], field, here)
+        elif not _means_absence(value, field):
+            yield here
+    if any(name not in first and not _means_absence(second[name], (fields or {}).get(name)) for name in second):
+        yield place
+
+
+def _member(first: Any, second: Any, field: Field | None, place: str) -> Iterator[str]:
+    inner = MESSAGES[field.message] if field is not None and field.message is not None else None
+    if isinstance(first, list) and isinstance(second, list):
+        yield from _elements(first, second, inner, place)
+    elif field is not None and field.shape == "map" and isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key, value in first.items():
+            if key not in second:
+                yield place + pointer(key)
+            else:
+                yield from _differences(value, second[key], inner, place + pointer(key))
+        if not second.keys() <= first.keys():
+            yield place
+    else:
+        yield from _differences(first, second, inner, place)
+
+
+def _elements(first: list[Any], second: list[Any], inner: Mapping[str, Field] | None, place: str) -> Iterator[str]:
+    if len(first) == len(second):
+        for index, (one, other) in enumerate(zip(first, second, strict=True)):
+            yield from _differences(one, other, inner, place + pointer(index))
+        return
+    matched = 0
+    for index, one in enumerate(first):
+        if matched < len(second) and next(_differences(one, second[matched], inner, ""), None) is None:
+            matched += 1
+        else:
+            yield place + pointer(index)
+    if matched < len(second):
+        yield place
+
+
+def _means_absence(value: Any, field: Field | None) -> bool:
+    """Whether a member that only one reading has says the same as its absence."""
+    if field is None:  # free data, or a member that nobody defined: even null is something there
+        return False
+    if value is None:
+        return True
+    if field.shape == "text":  # for an optional text too: an empty URL names nothing
+        return bool(value == "")
+    return not field.kept and type(value) is type(field.empty) and value == field.empty
+
+
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_same, first, second))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(_same(first[name], second[name]) for name in first)
+    return bool(first == second)
