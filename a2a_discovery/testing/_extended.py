@@ -160,7 +160,7 @@ def _is(interface: _Interface, binding: str, path: str) -> bool:
 def _rpc_call(request: Request) -> _Call | None:
     try:
         message = request.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or message.get("method") not in (METHOD, OLD_METHOD):
         return None

@@ -1,5 +1,8 @@
 """The fake agent's extended card, asked for by the Python SDK's own client transports and by raw httpx."""
 
+import asyncio
+import json
+
 import httpx
 import pytest
 from a2a.client.card_resolver import parse_agent_card
@@ -15,7 +18,10 @@ from a2a.utils.errors import (
     VersionNotSupportedError,
 )
 
-from a2a_discovery.testing import FakeAgent
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_discovery.testing import FakeAgent, Request
 
 RPC = "https://shop.example/a2a/v1"
 REST = "https://shop.example/a2a/rest"
@@ -209,12 +215,31 @@ async def test_new_words_are_refused_by_an_old_agent_and_old_ones_by_a_new_agent
     assert (await new.post(RPC, json=OLD_CALL)).json()["error"]["code"] == -32601
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"method":"SendMessage"}'])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"method":"SendMessage"}'])
 async def test_anything_else_at_the_interface_is_404(agent, client, body):
     answer = await (await client(agent)).post(RPC, content=body)
 
     assert answer.status_code == 404
     assert agent.count("extended") == 0
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    )
+)
+def test_any_card_can_be_asked_for_its_extended_card(value):
+    # whatever a test puts into a card, the fake answers with a status
+    for card in (
+        {"supportedInterfaces": value},
+        {"url": value},
+        {"additionalInterfaces": [value]},
+        {"capabilities": value},
+    ):
+        agent = FakeAgent(card=card, signers=())
+        request = Request(method="POST", url=RPC, body=json.dumps(CALL).encode(), headers=FRIEND)
+
+        assert asyncio.run(agent.answer(request)).status in (200, 404)
 
 
 async def test_an_interface_url_that_is_none_does_not_stop_the_others(agent, client):
