@@ -17,7 +17,6 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
     VersionNotSupportedError,
 )
-
 from hypothesis import given
 from hypothesis import strategies as st
 
