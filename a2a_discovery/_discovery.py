@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from a2a_discovery._agent import Agent
 from a2a_discovery._auth import bind
 from a2a_discovery._credentials import Credentials, check_mapping, for_card_fetch
-from a2a_discovery._effects import Fetch, Fetched, Flow, Keep
+from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Recall
 from a2a_discovery._flow import Found, Settings, discover, extend
 from a2a_discovery._hosts import best_match
-from a2a_discovery._http.cache import Cache
+from a2a_discovery._http.cache import Cache, as_cache
 from a2a_discovery._target import EntryOf, Handed, LocalFile, Target, read_target
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import Attempt, DiscoveryError, NotFoundError, UsageError
@@ -80,7 +80,7 @@ class Discovery:
             strict=strict,
             replace_local_hosts=replace_local_hosts,
         )
-        self._cache = cache if cache is not None else Cache.memory()
+        self._cache = as_cache(cache)
         self._credentials = check_mapping(credentials)
         self._agents = dict(agents or {})
         self._transport = transport
@@ -213,8 +213,10 @@ async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
     if isinstance(effect, Fetch):
         return await fetcher.fetch(effect)
     if isinstance(effect, Keep):
-        return await fetcher.keep(effect.answer)
-    assert isinstance(effect, tuple)  # noqa: S101  (the third and last kind of effect)
+        return await fetcher.keep(effect.answer, location=effect.location, record=effect.record)
+    if isinstance(effect, Recall):
+        return await fetcher.recall(effect.location)
+    assert isinstance(effect, tuple)  # noqa: S101  (the last kind of effect)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_outcome(each, fetcher)) for each in effect]
     return tuple(task.result() for task in tasks)

@@ -1,8 +1,9 @@
 """What the pure core may ask of the outside world: fetch a document, keep one it accepted.
 
 The line is written as plain generators. They yield a `Fetch` (and are sent a `Fetched`, or have the `DiscoveryError`
-thrown in), a tuple of `Fetch` (sent a tuple of `Fetched | DiscoveryError`, in order; the shell runs them together), or
-a `Keep` (sent ``None``). ``yield from`` joins them. No socket, clock or ``await`` in the core.
+thrown in), a tuple of `Fetch` (sent a tuple of `Fetched | DiscoveryError`, in order; the shell runs them together), a
+`Keep` (sent ``None``), or a `Recall` (sent what was remembered). ``yield from`` joins them. No socket, clock or
+``await`` in the core.
 """
 
 from __future__ import annotations
@@ -68,14 +69,24 @@ class Fetched:
     """The shell's own: what to write when the core says `Keep`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """The core accepted this answer: it may enter the store."""
+    """The core accepted a card: the answer may enter the store, and its location is remembered, in one step."""
 
-    answer: Fetched
+    answer: Fetched | None = None
+    location: str | None = None
+    record: bytes = b""
+    """What to remember of the location (`_trust.continuity`); it is not evicted with answers."""
 
 
-Effect = Fetch | tuple[Fetch, ...] | Keep
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What is remembered of a location: bytes, or ``None``."""
+
+    location: str
+
+
+Effect = Fetch | tuple[Fetch, ...] | Keep | Recall
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[Effect, Any, T]

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import Reading, read_card
 from a2a_discovery._credentials import Allowed, Credentials, check_allowed, choose
-from a2a_discovery._effects import CacheState, Fetched, Flow, Keep
+from a2a_discovery._effects import CacheState, Fetched, Flow, Keep, Recall
 from a2a_discovery._extended import call_for, card_of, check_consistent, check_upgraded, unsigned_note
 from a2a_discovery._finding import Finding, pointer
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._locate import Asking, Located, Place, check_status, locate
 from a2a_discovery._select import Origin, Selection, Speaks, major_minor, select
 from a2a_discovery._target import Base, Document, Domain, Handed
+from a2a_discovery._trust.continuity import decode_past, judge_continuity, location_of, remember, rolled_back
 from a2a_discovery._trust.judge import judge
 from a2a_discovery._trust.verify import Provenance, verify
 from a2a_discovery._urls import host_of, split
@@ -173,9 +174,10 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
     answer = located.answer
     provenance = _provenance(located, settings.network)
     reading = _read(located.document, answer.url or None, settings)  # (3)
-    found = yield from _judged(reading, provenance, settings, now=now)  # (4) (5)
+    location = location_of(answer.requested) if answer.url else None
+    found = yield from _judged(reading, provenance, settings, location=location, now=now)  # (4) (5)
     if answer.url:
-        yield Keep(answer)
+        yield Keep(answer=answer, location=location, record=found.record)
     return Found(
         reading=found.reading,
         report=found.report,
@@ -211,6 +213,7 @@ def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
         authority=authority,
         asked=asked,
         channel=answer.channel,
+        url=answer.url,
         crossed_site=not all(same_site(hop, asked, local=network.loopback) for hop in hops),
         local=network.loopback,
         loopback=network.loopback and is_loopback(authority),
@@ -223,24 +226,54 @@ class _Judged:
     report: TrustReport
     selection: Selection
     findings: tuple[Finding, ...]
+    record: bytes
+    """What to remember of the location."""
 
 
 def _judged(
-    reading: Reading, provenance: Provenance, settings: Settings, *, now: float, extended: bool = False
+    reading: Reading,
+    provenance: Provenance,
+    settings: Settings,
+    *,
+    location: str | None,
+    now: float,
+    extended: bool = False,
 ) -> Flow[_Judged]:
     """Steps 4 and 5: facts, then the policy's verdict, then the interface."""
+    policy = settings.trust
+    past = decode_past((yield Recall(location))) if location is not None and policy.continuity else None
     verified = yield from verify(
-        reading, provenance, policy=settings.trust, limits=settings.limits, now=now, extended=extended
+        reading,
+        provenance,
+        policy=policy,
+        limits=settings.limits,
+        now=now,
+        past=past,
+        extended=extended,
+        strict=settings.strict,
     )
-    judge(verified.report, provenance, settings.trust)
     report, reading = verified.report, verified.reading
+    judge(report, provenance, policy)
+    judge_continuity(report, past, provenance, policy)
     origin = Origin(host=report.authority, local=settings.network.loopback and provenance.loopback)
     try:
         selection = select(reading, settings.speaks, origin)
     except DiscoveryError as error:
-        raise error.at(url=provenance.authority and f"https://{provenance.authority}") from None
-    findings = (*reading.findings, *report.findings, *selection.skipped, *selection.findings)
-    return _Judged(reading=reading, report=report, selection=selection, findings=findings)
+        raise error.at(url=provenance.url) from None
+    version = reading.card.version
+    return _Judged(
+        reading=reading,
+        report=report,
+        selection=selection,
+        record=remember(report, version, past).encode(),
+        findings=(
+            *reading.findings,
+            *report.findings,
+            *rolled_back(version, past),
+            *selection.skipped,
+            *selection.findings,
+        ),
+    )
 
 
 def _earlier(first: float, second: float | None) -> float:
@@ -289,11 +322,15 @@ def extend(
     document = card_of(answer, rpc=call.body is not None, limits=settings.limits)
     reading = _read(document, answer.url, settings)
     check_upgraded(public.reading, reading)
-    found = yield from _judged(reading, replace(provenance, channel=answer.channel), settings, now=now, extended=True)
+    location = public.source.url and f"{location_of(public.source.url)}#extended"
+    came = replace(provenance, channel=answer.channel, url=answer.url)
+    found = yield from _judged(reading, came, settings, location=location, now=now, extended=True)
     signed = found.report.verified is not None
     if not signed:
         check_consistent(public.reading, reading, authority=public.report.authority, local=local)
         notes = (*notes, unsigned_note()) if public.report.verified is not None else notes
+    if location is not None:
+        yield Keep(location=location, record=found.record)
     return Found(
         reading=found.reading,
         report=found.report,

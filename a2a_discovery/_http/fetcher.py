@@ -107,8 +107,24 @@ class Fetcher:
         answer = await self._flights.join(name, lambda: self._answer(fetch, key, private=private))
         return answer if answer.requested == fetch.url else replace(answer, requested=fetch.url)
 
-    async def keep(self, answer: Fetched) -> None:
-        """Store an answer that the core accepted, in the place of the one it replaces."""
+    async def recall(self, location: str) -> bytes | None:
+        """What is remembered of a location; see `keep`."""
+        return self._cache.shelf.remembered.get(f"{self._channel}\n{location}")
+
+    async def keep(self, answer: Fetched | None = None, *, location: str | None = None, record: bytes = b"") -> None:
+        """Store an answer that the core accepted, in the place of the one it replaces, and remember its location.
+
+        Args:
+            answer: what `fetch` gave, or ``None`` where there is only something to remember.
+            location: what the record is about; it is kept by channel, and not evicted with answers.
+            record: what to remember.
+        """
+        if location is not None:
+            self._cache.shelf.remembered[f"{self._channel}\n{location}"] = record
+        if answer is not None:
+            await self._keep(answer)
+
+    async def _keep(self, answer: Fetched) -> None:
         pending = answer.handle
         if not isinstance(pending, _Pending) or pending.done:
             return  # from the store, not storable, or kept already by a caller who shared the request

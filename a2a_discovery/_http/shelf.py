@@ -30,7 +30,7 @@ class Shelf:
     It loads no library, so that a `Cache` can be made, and never used, for nothing.
     """
 
-    __slots__ = ("_keys", "_lock", "_places", "_records", "size")
+    __slots__ = ("_keys", "_lock", "_places", "_records", "remembered", "size")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,6 +38,8 @@ class Shelf:
         self._keys: dict[str, set[str]] = {}
         self._places: dict[UUID, tuple[str, str]] = {}
         self.size = 0
+        # What locations proved before: small, and not evicted with answers.
+        self.remembered: dict[str, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._records)

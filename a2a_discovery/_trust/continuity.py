@@ -20,8 +20,10 @@ from dataclasses import asdict, dataclass, replace
 
 from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import best_match
+from a2a_discovery._trust.places import Provenance
 from a2a_discovery._trust.report import SignatureCheck, TrustReport
 from a2a_discovery._urls import host_of, split
+from a2a_discovery.errors import TrustError
 from a2a_discovery.policy import Trust, TrustPolicy
 
 # A publisher that rotates monthly fills these in years; a hostile one must not fill our store.
@@ -96,6 +98,25 @@ def compare(report: TrustReport, past: Past | None, policy: TrustPolicy, hosts: 
     if not any(familiar(check, past) for check in verified):
         return "it is signed with a key, and through a key host, that were never seen at this location"
     return None
+
+
+def judge_continuity(report: TrustReport, past: Past | None, provenance: Provenance, policy: TrustPolicy) -> None:
+    """Refuse a card that proves less than this location did before.
+
+    Raises:
+        TrustError: ``downgraded``, with the report.
+    """
+    hosts = [host for host in (provenance.authority, provenance.asked) if host is not None]
+    reason = None if policy.unsafe_reason is not None else compare(report, past, policy, hosts)
+    if reason is None:
+        return
+    raise TrustError(
+        "downgraded",
+        f"the card proves less than before: {reason}",
+        step="verify",
+        hint="if the publisher confirms the change: Discovery.forget(target), then ask again",
+        report=replace(report, refusal="downgraded"),
+    )
 
 
 def rolled_back(version: str, past: Past | None) -> tuple[Finding, ...]:

@@ -58,7 +58,7 @@ def load(
     }
     for each in found:
         if each.keys is not None and each.answer is not None and each.answer.cache in ("network", "revalidated"):
-            yield Keep(each.answer)
+            yield Keep(answer=each.answer)
     return {each.place.url: usable.get(each.place.url, each) for each in found}
 
 

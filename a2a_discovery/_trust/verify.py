@@ -8,7 +8,8 @@ The workflow, cited below by its numbers:
    the caller listed; (c) those the card's own site publishes. Each JWK Set is fetched once, an unknown kid buys one
    fetch more, and no more than ``Limits.key_fetches`` are made.
 4. Write the card in the canonical forms, each when it is first needed.
-5. Verify. The first success over the interfaces ends the work, except for kids that the policy requires.
+5. Verify. The first success over the interfaces that continues the past of this location ends the work, except for
+   kids that the policy requires.
 6. See what the signed bytes leave open, by reading them as a card of their own.
 7. Name the level and the authority.
 
@@ -27,6 +28,7 @@ from a2a_discovery._effects import Flow
 from a2a_discovery._finding import Finding
 from a2a_discovery._trust import keys as jwk
 from a2a_discovery._trust.canonical import Forms, Payload
+from a2a_discovery._trust.continuity import Past, familiar
 from a2a_discovery._trust.coverage import Coverage, compare
 from a2a_discovery._trust.jws import Entry, read_entry
 from a2a_discovery._trust.keysets import KeysAt, load
@@ -61,6 +63,7 @@ class _Work:
     provenance: Provenance
     policy: TrustPolicy
     now: float
+    past: Past | None = None
     checks: dict[int, SignatureCheck] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     coverages: dict[MatchedForm, Coverage] = field(default_factory=dict)
@@ -76,7 +79,7 @@ class _Work:
         """The entries still worth trying (5)."""
         done = [check for check in self.checks.values() if check.status == "verified"]
         missing = set(self.policy.required_kids) - {check.kid for check in done}
-        carried = any(check.interfaces_covered for check in done)
+        carried = any(check.interfaces_covered and familiar(check, self.past) for check in done)
         verified = {check.index for check in done}
         return [
             entry for entry in self.entries if entry.index not in verified and (not carried or entry.kid in missing)
@@ -159,6 +162,7 @@ def verify(
     policy: TrustPolicy,
     limits: Limits,
     now: float,
+    past: Past | None = None,
     extended: bool = False,
     strict: bool = False,
 ) -> Flow[Verified]:
@@ -170,10 +174,11 @@ def verify(
         policy: which keys, algorithms and forms count.
         limits: how much of it is looked at.
         now: seconds since the epoch.
+        past: what this location proved before: a signature that continues it is looked for.
         extended: it is an extended card, which keeps the public card's authority.
         strict: refuse a ``typ`` other than JOSE and JWT.
     """
-    work = _Work(reading=reading, provenance=provenance, policy=policy, now=now)
+    work = _Work(reading=reading, provenance=provenance, policy=policy, now=now, past=past)
     _take(work, limits, strict=strict)  # (1) (2)
     if work.entries:
         ground = Ground(provenance=provenance, policy=policy, interface_hosts=_interface_hosts(reading))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from a2a_discovery._effects import Fetch, Fetched, Keep
+from a2a_discovery._effects import Fetch, Fetched, Keep, Recall
 from a2a_discovery._flow import Found, Settings, discover
 from a2a_discovery._target import read_target
 from a2a_discovery.errors import DiscoveryError, FetchError
@@ -25,6 +25,7 @@ class World:
     answers: dict[str, Any] = field(default_factory=dict)
     asked: list[Fetch] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    past: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def urls(self) -> list[str]:
@@ -72,7 +73,11 @@ class World:
 
     def _reply(self, effect: Any) -> Any:
         if isinstance(effect, Keep):
-            return self.kept.append(effect.answer.url)
+            if effect.location is not None:
+                self.past[effect.location] = effect.record
+            return self.kept.append(effect.answer.url) if effect.answer is not None else None
+        if isinstance(effect, Recall):
+            return self.past.get(effect.location)
         if isinstance(effect, Fetch):
             return self.fetch(effect)
         results = []
