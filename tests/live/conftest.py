@@ -13,12 +13,16 @@ import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+
+from a2a_discovery import Discovery, NetworkPolicy
 
 HERE = Path(__file__).parent
 READY_SECONDS = 60
@@ -82,6 +86,19 @@ def raw(tls: ssl.SSLContext) -> Iterator[httpx.Client]:
     """A bare HTTP client, to see what the peers really send."""
     with httpx.Client(verify=tls, trust_env=False) as client:
         yield client
+
+
+@pytest.fixture
+async def discovery(tls: ssl.SSLContext) -> AsyncIterator[Callable[..., Discovery]]:
+    """Makes a `Discovery` that may reach loopback and believes the peers' certificates; closed after the test."""
+    async with AsyncExitStack() as opened:
+
+        def make(**options: Any) -> Discovery:
+            made = Discovery(**{"network": NetworkPolicy.local(ssl_context=tls), **options})
+            opened.push_async_callback(made.aclose)
+            return made
+
+        yield make
 
 
 @pytest.fixture(scope="session")

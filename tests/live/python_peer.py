@@ -47,6 +47,10 @@ class Variant:
     signed: bool = True
     interfaces: tuple[tuple[str, str], ...] = (("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"))
     tenant: str = ""
+    rest: str = "/rest"
+    """Where HTTP+JSON is. A tenant needs it at the root: the SDK puts the tenant before the prefix of its routes, and
+    the specification after the interface's URL.
+    """
     declares_extended: bool = True
     has_extended: bool = True
     guarded: bool = False
@@ -69,7 +73,7 @@ VARIANTS = {
     "no-extended": Variant(declares_extended=False, has_extended=False),
     "not-configured": Variant(has_extended=False),
     "guarded": Variant(guarded=True),
-    "tenant": Variant(guarded=True, tenant="acme"),
+    "tenant": Variant(guarded=True, tenant="acme", rest=""),
     "growing": Variant(signs_each_answer=True),
 }
 
@@ -108,7 +112,7 @@ def public_card(base: str, variant: Variant) -> AgentCard:
         "version": "1.4.0",
         "supportedInterfaces": [
             {
-                "url": f"{base}/rpc" if binding == "JSONRPC" else f"{base}/rest",
+                "url": f"{base}/rpc" if binding == "JSONRPC" else base + variant.rest,
                 "protocolBinding": binding,
                 "protocolVersion": version,
                 "tenant": variant.tenant,
@@ -168,7 +172,7 @@ def application(base: str, variant: Variant) -> Starlette:
         ),
         Route(JWKS_PATH, jwks),
         *create_jsonrpc_routes(handler, "/rpc", enable_v0_3_compat=legacy),
-        *create_rest_routes(handler, enable_v0_3_compat=legacy, path_prefix="/rest"),
+        *create_rest_routes(handler, enable_v0_3_compat=legacy, path_prefix=variant.rest),
     ]
     return Starlette(routes=routes, middleware=[Middleware(BearerGuard)] if variant.guarded else [])
 
