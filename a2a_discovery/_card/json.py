@@ -17,8 +17,8 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 """What `decode` gives."""
 
 _BOM = b"\xef\xbb\xbf"
-_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_OTHERS = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_TEXT_WITH_BRACKETS = re.compile(rb'"[^"]*"?')
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _TOKEN = re.compile(
     r'(?P<text>"[^"\\]*(?:\\.[^"\\]*)*")(?P<colon>[ \t\n\r]*:)?|(?P<number>-?[0-9][0-9.eE+-]*)'
@@ -31,7 +31,7 @@ _LOCATED = 1024 * 1024
 """Characters that are searched for the place of a fault; that search is slow, and a larger document goes without."""
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """A fault that the parser's own grammar lets pass."""
 
 
@@ -53,8 +53,8 @@ def decode(body: bytes, *, depth: int) -> JSON:
     if _too_deep(body, depth):
         raise _not_json(f"it nests deeper than {depth} levels")
     try:
-        document: JSON = _DECODER.decode(text)
-    except _RefusedError as exc:
+        document: JSON = DECODER.decode(text)
+    except RefusedError as exc:
         raise _refused(str(exc), text) from None
     except json.JSONDecodeError as exc:
         raise _malformed(exc, body) from None
@@ -68,31 +68,30 @@ def decode(body: bytes, *, depth: int) -> JSON:
 def _members(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise _RefusedError("a member that stands twice in one object")
+        raise RefusedError("a member that stands twice in one object")
     return members
 
 
 def _integer(digits: str) -> int:
     # checked by length first: Python refuses to read very long numbers, and reading long ones is quadratic
     if len(digits) > _MAX_DIGITS:
-        raise _RefusedError("a number that is too large")
+        raise RefusedError("a number that is too large")
     return int(digits)
 
 
 def _float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise _RefusedError("a number that is too large")
+        raise RefusedError("a number that is too large")
     return number
 
 
 def _constant(_name: str) -> Never:
-    raise _RefusedError("NaN or Infinity, which JSON does not have")
+    raise RefusedError("NaN or Infinity, which JSON does not have")
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_members, parse_int=_integer, parse_float=_float, parse_constant=_constant
-)
+DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+"""It raises `RefusedError`, or `json.JSONDecodeError`; who uses it alone bounds depth and surrogates himself."""
 
 
 def _too_deep(body: bytes, depth: int) -> bool:
@@ -102,7 +101,7 @@ def _too_deep(body: bytes, depth: int) -> bool:
     """
     if body.count(b"[") + body.count(b"{") <= depth:
         return False
-    left = _STRING.sub(b"", body).translate(None, _BRACKETS)
+    left = _brackets(body)
     for _ in range(depth):
         inner = left.replace(b"[]", b"").replace(b"{}", b"")
         if len(inner) == len(left):
@@ -110,6 +109,15 @@ def _too_deep(body: bytes, depth: int) -> bool:
             return _longest_run(left) > depth
         left = inner
     return bool(left)
+
+
+def _brackets(body: bytes) -> bytes:
+    """The brackets that stand outside of text, by whole-buffer operations: a loop would cost more than parsing."""
+    if b"\\" in body:
+        body = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    # two quotes side by side change nothing about what stands inside of text, so most text goes away here
+    left = body.translate(None, _OTHERS).replace(b'""', b"")
+    return _TEXT_WITH_BRACKETS.sub(b"", left) if b'"' in left else left
 
 
 def _longest_run(brackets: bytes) -> int:
@@ -176,7 +184,7 @@ def _place(text: str) -> int | None:
 def _unreadable(number: str) -> bool:
     try:
         (_integer if number.removeprefix("-").isdigit() else _float)(number)
-    except _RefusedError:
+    except RefusedError:
         return True
     except ValueError:
         return False
