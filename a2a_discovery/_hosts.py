@@ -50,7 +50,6 @@ def ascii_host(host: str) -> str:
     Raises:
         ValueError: it is no host name and no address.
     """
-    host = host.strip("[]") if host.startswith("[") and host.endswith("]") else host
     address = literal(host)
     if address is not None:
         return str(address)
@@ -85,7 +84,7 @@ def literal(host: str) -> Address | None:
 
     ``2130706433``, ``0x7f.1`` and ``127.1`` all reach 127.0.0.1 on a usual resolver, so they are that address here.
     """
-    host = host.strip("[]").removesuffix(".").lower()
+    host = (host[1:-1] if host.startswith("[") and host.endswith("]") else host).removesuffix(".").lower()
     if ":" in host:
         try:
             return None if "%" in host else ipaddress.IPv6Address(host)  # a zone means nothing to another machine

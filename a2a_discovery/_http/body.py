@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import zlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -20,6 +21,7 @@ _DRAINED = 16 * 1024
 """Bytes of an unwanted body that are read, so that its connection can be used again."""
 _LIMITS = {"catalog": "catalog_bytes", "keys": "keys_bytes", "profile": "profile_bytes"}
 _GZIP, _ZLIB, _DEFLATE = 31, 15, -15  # zlib's `wbits`
+_COUNT = re.compile(r"[0-9]{1,19}\Z")
 
 
 async def read_body(response: httpx.Response, limit: int, kind: Kind) -> bytes:
@@ -36,7 +38,7 @@ async def read_body(response: httpx.Response, limit: int, kind: Kind) -> bytes:
     try:
         encoding = _encoding(response)
         length = response.headers.get("content-length", "")
-        if encoding is None and length.isdecimal() and len(length) < 20 and int(length) > limit:
+        if encoding is None and _COUNT.match(length) and int(length) > limit:
             raise _too_large(limit, kind, f"{int(length)} bytes")
         inflater = None if encoding is None else _Inflater(encoding)
         parts: list[bytes] = []
@@ -52,7 +54,7 @@ async def read_body(response: httpx.Response, limit: int, kind: Kind) -> bytes:
             inflater.finish()
         return b"".join(parts)
     finally:
-        await response.aclose()
+        await _close(response)
 
 
 async def skip_body(response: httpx.Response) -> None:
@@ -65,18 +67,30 @@ async def skip_body(response: httpx.Response) -> None:
                 if size > _DRAINED:
                     break
     finally:
-        await response.aclose()
+        await _close(response)
 
 
-async def _raw(response: httpx.Response) -> AsyncGenerator[Any, None]:  # an async generator: it can be closed
+async def each_part(stream: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """The parts of a stream, whose own generator is closed with this one, not when it is collected."""
+    iterator = aiter(stream)
+    try:
+        async for part in iterator:
+            yield part
+    finally:
+        if isinstance(iterator, AsyncGenerator):
+            await iterator.aclose()
+
+
+def _raw(response: httpx.Response) -> AsyncGenerator[bytes, None]:
     # Not `aiter_raw()`: an answer made of `content=` counts as read, and gives its raw bytes only here.
-    stream = response.stream
-    if isinstance(stream, httpx.AsyncByteStream):
-        async for chunk in stream:
-            yield chunk
-    elif isinstance(stream, httpx.SyncByteStream):
-        for chunk in stream:
-            yield chunk
+    if not isinstance(response.stream, httpx.AsyncByteStream):
+        raise FetchError("protocol", "the transport answered with a stream that is not asynchronous")
+    return each_part(response.stream)
+
+
+async def _close(response: httpx.Response) -> None:
+    if isinstance(response.stream, httpx.AsyncByteStream):
+        await response.aclose()
 
 
 def _encoding(response: httpx.Response) -> str | None:
@@ -103,38 +117,47 @@ class _Inflater:
 
     def __init__(self, encoding: str) -> None:
         self._gzip = encoding == "gzip"
-        self._inflater = zlib.decompressobj(_GZIP if self._gzip else _ZLIB)
-        self._begun = False
+        self._inflater = zlib.decompressobj(_GZIP) if self._gzip else None
+        self._held = b""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
+        if self._inflater is None:
+            self._held += chunk
+            if len(self._held) < 2:
+                return
+            chunk, self._inflater = self._held, zlib.decompressobj(_deflate(self._held))
         for start in range(0, len(chunk), _STEP):
-            yield from self._feed(chunk[start : start + _STEP])
+            yield from self._feed(self._inflater, chunk[start : start + _STEP])
 
     def finish(self) -> None:
-        if self._begun and not self._inflater.eof:
+        """The body is over: is what was compressed?
+
+        Raises:
+            FetchError: ``protocol``.
+        """
+        if self._held and (self._inflater is None or not self._inflater.eof):
             raise FetchError("protocol", "the compressed body ends too early")
 
-    def _feed(self, data: bytes) -> Iterator[bytes]:
+    def _feed(self, inflater: Any, data: bytes) -> Iterator[bytes]:
+        self._held = data or self._held
         full = False
         while data or full:
-            part = self._inflate(data)
-            self._begun = True
+            try:
+                part = inflater.decompress(data, _STEP)
+            except zlib.error as exc:
+                raise FetchError("protocol", "the compressed body is broken") from exc
             if part:
                 yield part
             # A full step may have left output behind although all input is used up.
-            full = len(part) == _STEP and not self._inflater.eof
-            data = self._inflater.unconsumed_tail
-            if self._inflater.eof and self._gzip:
-                data = self._inflater.unused_data.lstrip(b"\0")
+            full = len(part) == _STEP and not inflater.eof
+            data = inflater.unconsumed_tail
+            if inflater.eof and self._gzip:
+                data = inflater.unused_data.lstrip(b"\0")
                 if data:  # RFC 1952 section 2.2: members follow one another
-                    self._inflater = zlib.decompressobj(_GZIP)
+                    inflater = self._inflater = zlib.decompressobj(_GZIP)
 
-    def _inflate(self, data: bytes) -> bytes:
-        try:
-            return self._inflater.decompress(data, _STEP)
-        except zlib.error as exc:
-            if self._gzip or self._begun:
-                raise FetchError("protocol", "the compressed body is broken") from exc
-        # "deflate" means zlib's format (RFC 9110 section 8.4.1.2), and some servers send the bare stream.
-        self._gzip, self._inflater, self._begun = False, zlib.decompressobj(_DEFLATE), True
-        return self._inflate(data)
+
+def _deflate(head: bytes) -> int:
+    # "deflate" means zlib's format (RFC 9110 section 8.4.1.2), and some servers send the bare stream. RFC 1950 section
+    # 2.2 has the method, 8, in the first byte, and makes both bytes a multiple of 31.
+    return _ZLIB if head[0] & 15 == 8 and int.from_bytes(head[:2], "big") % 31 == 0 else _DEFLATE

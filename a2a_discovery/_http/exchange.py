@@ -23,7 +23,7 @@ from a2a_discovery._http.body import read_body, skip_body
 from a2a_discovery._http.failures import failure, unconnected
 from a2a_discovery._http.guard import check_url, request_url, shown
 from a2a_discovery._http.pool import open_transport
-from a2a_discovery._urls import Parts, join, without_userinfo
+from a2a_discovery._urls import Parts, join, split, without_userinfo
 from a2a_discovery.errors import DiscoveryError, FetchError
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ class Exchange:
             raise FetchError("protocol", f"{shown(trip.url)} redirects without saying where")
         try:
             url = join(trip.url, places.pop())
+            split(url)
         except ValueError:
             raise FetchError("protocol", f"{shown(trip.url)} redirects to what is no URL") from None
         there = check_url(url, network, local=local)

@@ -15,6 +15,7 @@ import httpcore
 import httpx
 
 from a2a_discovery._hosts import ascii_host, is_loopback
+from a2a_discovery._http.body import each_part
 from a2a_discovery._http.guard import GuardedBackend
 
 if TYPE_CHECKING:
@@ -203,7 +204,8 @@ class _Body(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async with contextlib.aclosing(_parts(self._answer)) as parts:
+            assert isinstance(self._answer.stream, AsyncIterable)  # noqa: S101  (an async connection answered)
+            async with contextlib.aclosing(each_part(self._answer.stream)) as parts:
                 async for part in parts:
                     yield part
         except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as exc:
@@ -217,12 +219,6 @@ class _Body(httpx.AsyncByteStream):
             await self._answer.aclose()
         finally:
             await self._give_back()
-
-
-async def _parts(answer: httpcore.Response) -> AsyncGenerator[bytes, None]:
-    assert isinstance(answer.stream, AsyncIterable)  # noqa: S101  (an async connection answered)
-    async for part in answer.stream:
-        yield part
 
 
 def _translate(exc: BaseException) -> NoReturn:
