@@ -46,7 +46,7 @@ class Agent:
     @property
     def document(self) -> Mapping[str, Any]:
         """The card as received."""
-        return MappingProxyType(self._found.reading.document)  # type: ignore[arg-type]
+        return MappingProxyType(self._found.reading.document)
 
     @property
     def interface(self) -> AgentInterface:

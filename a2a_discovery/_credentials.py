@@ -59,7 +59,8 @@ class Credentials:
     hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        hosts = (self.hosts,) if isinstance(self.hosts, str) else self.hosts
+        given: Any = self.hosts
+        hosts = (given,) if isinstance(given, str) else given
         object.__setattr__(self, "hosts", tuple(check_pattern(host) for host in hosts))
         for name in ("bearer", "api_key", "client_id", "client_secret"):
             value = getattr(self, name)

@@ -32,11 +32,13 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN = "live-token"
 KID = "python-peer-1"
 JWKS_PATH = "/.well-known/jwks.json"
+SEEN_PATH = "/.well-known/seen"
+"""Not A2A: a list of [path, status] of every answer so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +106,28 @@ class BearerGuard:
         await self.app(scope, receive, send)
 
 
+class Recorder:
+    """Remembers the path and status of every answer, so that a test can see what was really sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.seen: list[tuple[str, int]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == SEEN_PATH:
+            await JSONResponse(self.seen)(scope, receive, send)
+            return
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.seen.append((scope["path"], message["status"]))
+            await send(message)
+
+        await self.app(scope, receive, noted)
+
+
 def public_card(base: str, variant: Variant) -> AgentCard:
     """The card of a variant, without signatures."""
     card: dict[str, Any] = {
@@ -139,7 +163,7 @@ def extended_card(card: AgentCard) -> AgentCard:
     return extended
 
 
-def application(base: str, variant: Variant) -> Starlette:
+def application(base: str, variant: Variant) -> ASGIApp:
     """One agent: its card, its keys, JSON-RPC and HTTP+JSON."""
     key = ec.generate_private_key(ec.SECP256R1())
     jwk = {**ECAlgorithm.to_jwk(key, as_dict=True), "kid": KID, "alg": "ES256", "use": "sig"}
@@ -174,7 +198,8 @@ def application(base: str, variant: Variant) -> Starlette:
         *create_jsonrpc_routes(handler, "/rpc", enable_v0_3_compat=legacy),
         *create_rest_routes(handler, enable_v0_3_compat=legacy, path_prefix=variant.rest),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(BearerGuard)] if variant.guarded else [])
+    middleware = [Middleware(BearerGuard)] if variant.guarded else []
+    return Recorder(Starlette(routes=routes, middleware=middleware))
 
 
 async def main(certificate: str, key: str) -> None:

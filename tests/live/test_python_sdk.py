@@ -19,7 +19,13 @@ from a2a_discovery import (
 )
 
 CARD = "/.well-known/agent-card.json"
+JWKS = "/.well-known/jwks.json"
 BINDINGS = ("JSONRPC", "HTTP+JSON")
+
+
+def seen(client, base):
+    """The path and status of every answer that this variant gave so far."""
+    return client.get(f"{base}/.well-known/seen").json()
 
 
 def skills(agent):
@@ -58,24 +64,29 @@ async def test_the_source_says_which_answer_it_was(python_peer, discovery, raw):
     assert agent.document == raw.get(agent.source.url).json()
 
 
-async def test_a_refresh_is_answered_with_304(python_peer, discovery):
+async def test_a_refresh_is_answered_with_304_and_the_keys_are_not_asked_for_again(python_peer, discovery, raw):
     d = discovery()
+    before = len(seen(raw, python_peer["plain"]))
     first = await d.discover(python_peer["plain"])
 
     again = await d.discover(python_peer["plain"], refresh=True)
 
     assert (first.source.cache, again.source.cache) == ("network", "revalidated")
+    assert seen(raw, python_peer["plain"])[before:] == [[CARD, 200], [JWKS, 200], [CARD, 304]]
     assert again.card == first.card
     assert again.trust.level is Trust.SIGNED
 
 
-async def test_a_card_with_max_age_is_not_asked_for_again_until_a_refresh(python_peer, discovery):
+async def test_a_card_with_max_age_is_not_asked_for_again_until_a_refresh(python_peer, discovery, raw):
     d = discovery()
+    before = len(seen(raw, python_peer["max-age"]))
     first = await d.discover(python_peer["max-age"])
 
     again = await d.discover(python_peer["max-age"])
+    asked = seen(raw, python_peer["max-age"])[before:]
     refreshed = await d.discover(python_peer["max-age"], refresh=True)
 
+    assert asked == [[CARD, 200], [JWKS, 200]]
     assert again.source.cache in ("fresh", "memory")
     assert again.source.fetched_at == first.source.fetched_at
     assert refreshed.source.cache == "revalidated"
