@@ -79,7 +79,7 @@ async def serve():
                             break
                         writer.write(answer)
                         await writer.drain()
-                started.closed += 1
+                started.ended()
                 writer.transport.abort()
 
             server = await asyncio.start_server(connected, host, 0, ssl=tls)
@@ -100,6 +100,18 @@ class _Server:
         self.requests = []
         self.connections = 0
         self.closed = 0
+        self._change = asyncio.Event()
+
+    def ended(self):
+        self.closed += 1
+        self._change.set()
+
+    async def until_closed(self, number):
+        """Wait until so many connections are closed."""
+        async with asyncio.timeout(5):
+            while self.closed < number:
+                self._change.clear()
+                await self._change.wait()
 
 
 @pytest.fixture
