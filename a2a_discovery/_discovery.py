@@ -16,6 +16,7 @@ from a2a_discovery._flow import Found, Settings, discover, extend
 from a2a_discovery._hosts import best_match
 from a2a_discovery._http.cache import Cache, as_cache
 from a2a_discovery._target import EntryOf, Handed, LocalFile, Target, read_target
+from a2a_discovery._trust.continuity import location_of
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import Attempt, DiscoveryError, NotFoundError, UsageError
 from a2a_discovery.policy import Limits, NetworkPolicy, TrustPolicy
@@ -118,6 +119,25 @@ class Discovery:
         )
         return Agent(await self._run(flow), self, target)
 
+    def forget(self, target: object) -> None:
+        """Forget what a target's location proved before, so that a card that proves less is accepted again.
+
+        For a publisher that stopped signing, or moved its keys to another host, once it confirmed that.
+
+        Args:
+            target: as for `discover`: a configured name, a domain or a URL.
+
+        Raises:
+            UsageError: ``bad-target``.
+        """
+        place = read_target(self._named(target), network=self.settings.network, names=self._agents)
+        url = getattr(place, "url", None) or getattr(place, "origin", None)
+        if url is None:
+            return  # nothing is remembered of what was handed over
+        fetcher = self._open()
+        for location in (location_of(url), f"{location_of(url)}#extended"):
+            fetcher.forget(location)
+
     async def extend(self, public: Found, credentials: Credentials, target: object) -> Agent:
         """Step 6 of the line; callers write `Agent.upgrade`."""
         if not isinstance(credentials, Credentials):
@@ -141,10 +161,11 @@ class Discovery:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
+    def _named(self, target: object) -> object:
+        return self._agents.get(target, target) if isinstance(target, str) else target
+
     async def _read_target(self, target: object) -> Any:
-        if isinstance(target, str) and target in self._agents:
-            target = self._agents[target]
-        place: Target = read_target(target, network=self.settings.network, names=self._agents)
+        place: Target = read_target(self._named(target), network=self.settings.network, names=self._agents)
         if isinstance(place, LocalFile):
             return await asyncio.to_thread(_read_file, place, self.settings.limits)
         if isinstance(place, EntryOf):

@@ -23,6 +23,7 @@ OLD_WELL_KNOWN = "/.well-known/agent.json"
 _NOT_HERE = frozenset({404, 405, 410})
 _JSON_TYPE = re.compile(r"(?:application|text)/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
 _HTML_TYPE = re.compile(r"(?:text/html|application/xhtml\+xml)\b", re.IGNORECASE)
+_JSON_TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 
 
@@ -159,7 +160,7 @@ def is_page(answer: Fetched) -> bool:
     kind = answer.headers.get("content-type", "")
     if _MARKUP.match(answer.body):
         return not _JSON_TYPE.match(kind)
-    return bool(_HTML_TYPE.match(kind)) and not answer.body.lstrip().startswith((b"{", b"["))
+    return bool(_HTML_TYPE.match(kind)) and not _JSON_TEXT.match(answer.body)
 
 
 def check_status(answer: Fetched) -> None:

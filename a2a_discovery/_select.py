@@ -63,7 +63,7 @@ def fold_binding(binding: str) -> str:
 
 def major_minor(version: str) -> str | None:
     """``Major.Minor`` of a version, its patch ignored (A2A section 3.6), or ``None``."""
-    found = re.match(r"v?(\d{1,4})(?:\.(\d{1,4}))?(?:\.[\w.+-]*)?\Z", version.strip())
+    found = re.match(r"v?(\d{1,4})(?:\.(\d{1,4})(?:[.+-][\w.+-]+)?)?\Z", version.strip())
     return f"{int(found[1])}.{int(found[2] or 0)}" if found else None
 
 

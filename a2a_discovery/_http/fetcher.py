@@ -22,7 +22,7 @@ from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint
 from a2a_discovery._http.freshness import Copy
 from a2a_discovery._urls import host_of, split, without_userinfo
-from a2a_discovery.errors import FetchError, UsageError
+from a2a_discovery.errors import FetchError
 
 if TYPE_CHECKING:
     import httpx
@@ -123,6 +123,10 @@ class Fetcher:
             self._cache.shelf.remembered[f"{self._channel}\n{location}"] = record
         if answer is not None:
             await self._keep(answer)
+
+    def forget(self, location: str) -> None:
+        """Remember nothing of a location any more."""
+        self._cache.shelf.remembered.pop(f"{self._channel}\n{location}", None)
 
     async def _keep(self, answer: Fetched) -> None:
         pending = answer.handle
@@ -232,6 +236,7 @@ class Fetcher:
         at = self._clock()
         if confirmed is not None:
             merged = freshness.revalidated(confirmed, answer.headers, at=at)
+            merged = replace(merged, varied=freshness.varied(merged.headers, _sent(fetch, merged.headers)))
             pending = self._pending(fetch, key, merged, copies)
             return replace(self._from_copy(fetch, merged, "revalidated"), handle=pending)
         if answer.status in _GONE and copies:
@@ -289,7 +294,10 @@ class Fetcher:
 
     def _open(self) -> AsyncBaseStorage | None:
         if self._storage is None and self._cache.kind != "off":
-            self._storage = self._cache.open(self._limits, self._clock)
+            try:
+                self._storage = self._cache.open(self._limits, self._clock)
+            except Exception as error:  # noqa: BLE001  (a library may be missing, or of another version)
+                self._failed("open", error)
         return self._storage
 
     def _open_aside(self) -> AsyncBaseStorage | None:
@@ -304,21 +312,21 @@ class Fetcher:
 
     async def _try(self, what: str, work: Awaitable[T], default: T) -> T:
         """Do something with the store. Whatever goes wrong is a miss, and the log says it once until it works again."""
-        trouble = self._cache.trouble
         try:
             async with asyncio.timeout(PATIENCE):
                 result = await work
-        except UsageError:
-            raise
         except Exception as error:  # noqa: BLE001  (any store of anybody's make)
-            reason = f"{type(error).__name__}: {error}"[:200]
-            level = logging.DEBUG if what in trouble else logging.WARNING
-            trouble.add(what)
-            details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
-            log.log(level, "a2a.cache.failed", extra=details)
+            self._failed(what, error)
             return default
-        trouble.discard(what)
+        self._cache.trouble.discard(what)
         return result
+
+    def _failed(self, what: str, error: Exception) -> None:
+        level = logging.DEBUG if what in self._cache.trouble else logging.WARNING
+        self._cache.trouble.add(what)
+        reason = f"{type(error).__name__}: {error}"[:200]
+        details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
+        log.log(level, "a2a.cache.failed", extra=details)
 
 
 def _from_answer(

@@ -148,7 +148,7 @@ def test_a_card_that_declares_none_is_not_asked(world: Any, upgrade: Any, extend
         ([], FetchError, "protocol"),
         ((200, b"<html>", "text/html"), CardError, "not-json"),
         (rpc(None), CardError, "not-a-card"),
-        (rpc({"name": "x"}), CardError, "not-a-card"),
+        (rpc({"message": "not found"}), CardError, "not-a-card"),
     ],
 )
 def test_every_refusal_over_json_rpc_is_told_apart(upgrade: Any, answer: Any, kind: type[Any], code: str) -> None:
