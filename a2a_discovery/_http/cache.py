@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from a2a_discovery.policy import Limits
 
 log = logging.getLogger("a2a_discovery")
+
+_INTERFACE = ("create_entry", "get_entries", "update_headers", "remove_entry")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,7 @@ class Cache:
         Raises:
             UsageError: ``bad-config``, for anything else.
         """
-        if not all(hasattr(storage, name) for name in ("create_entry", "get_entries", "update_headers")):
+        if isinstance(storage, type) or not all(hasattr(storage, name) for name in _INTERFACE):
             raise _bad("cache takes a Cache or a hishel storage", "write cache=Cache.memory()")
         if not _is_async(storage):
             raise _bad(
@@ -136,20 +138,20 @@ def as_cache(value: Any) -> Cache:
     return value if isinstance(value, Cache) else Cache.storage(value)
 
 
-def default_path() -> Path | None:
+def default_path(platform: str = sys.platform, environment: Mapping[str, str] = os.environ) -> Path | None:
     """The file in the user's cache directory, or ``None`` where there is no home."""
-    base = _cache_directory()
+    base = _cache_directory(platform, environment)
     return None if base is None else base / "a2a-discovery" / "cache.sqlite"
 
 
-def _cache_directory() -> Path | None:
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
+def _cache_directory(platform: str, environment: Mapping[str, str]) -> Path | None:
+    if platform == "win32":
+        local = environment.get("LOCALAPPDATA")
         return Path(local) if local else None
-    home = os.environ.get("HOME")
-    if sys.platform == "darwin":
+    home = environment.get("HOME")
+    if platform == "darwin":
         return Path(home) / "Library" / "Caches" if home else None
-    named = os.environ.get("XDG_CACHE_HOME")
+    named = environment.get("XDG_CACHE_HOME")
     if named and Path(named).is_absolute():  # a relative one is to be ignored, says the XDG specification
         return Path(named)
     return Path(home) / ".cache" if home else None
