@@ -49,7 +49,7 @@ def is_legacy(card: dict[str, JSON], *, strict: bool) -> bool:
 def from_legacy(context: Context, card: Built) -> None:
     """Put ``supportedInterfaces`` together from the main endpoint and the additional ones (v0.3 section 5.6)."""
     context.dialect = _legacy_dialect(context, card)
-    main = Built({}, {"url": ("url",), "protocolBinding": ("preferredTransport",)})
+    main = Built({}, {"url": ("url",), "protocolBinding": place(card, (), "preferredTransport")})
     if "url" in card:
         main["url"] = card.pop("url")
     transport = card.pop("preferredTransport", None)

@@ -18,6 +18,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 _BOM = b"\xef\xbb\xbf"
 _OTHERS = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _TEXT_WITH_BRACKETS = re.compile(rb'"[^"]*"?')
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _TOKEN = re.compile(
@@ -103,25 +104,25 @@ def _too_deep(body: bytes, depth: int) -> bool:
         return False
     left = _brackets(body)
     for _ in range(depth):
-        inner = left.replace(b"[]", b"").replace(b"{}", b"")
+        inner = left.replace(b"[]", b"")
         if len(inner) == len(left):
-            # Nothing, or brackets that don't match. The parser will say so, yet it must not be sent down for it.
+            # Nothing, or brackets that don't match: the parser will say so, yet it must not be sent down for that.
             return _longest_run(left) > depth
         left = inner
     return bool(left)
 
 
 def _brackets(body: bytes) -> bytes:
-    """The brackets that stand outside of text, by whole-buffer operations: a loop would cost more than parsing."""
+    """The brackets that stand outside of text, all as square ones. A loop over the bytes would cost more than parsing."""
     if b"\\" in body:
         body = body.replace(rb"\\", b"").replace(rb"\"", b"")
     # two quotes side by side change nothing about what stands inside of text, so most text goes away here
-    left = body.translate(None, _OTHERS).replace(b'""', b"")
+    left = body.translate(_ONE_KIND, _OTHERS).replace(b'""', b"")
     return _TEXT_WITH_BRACKETS.sub(b"", left) if b'"' in left else left
 
 
 def _longest_run(brackets: bytes) -> int:
-    return max(map(len, re.findall(rb"[\[{]+", brackets)), default=0)
+    return max(map(len, re.findall(rb"\[+", brackets)), default=0)
 
 
 def _lone_surrogate(document: JSON) -> bool:

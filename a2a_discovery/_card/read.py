@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from a2a_discovery._card.json import JSON
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Likeness = Literal["card", "catalog", "profile", "other"]
 
-_ENDPOINT = ("supportedInterfaces", "supported_interfaces", "url")
+_INTERFACES = ("supportedInterfaces", "supported_interfaces")
+_ENDPOINT = (*_INTERFACES, "url")
 _STRONG = (
     *_ENDPOINT,
     "capabilities",
@@ -51,7 +52,7 @@ class Reading:
     """What was repaired or is odd, worst first; pointers into `document`."""
     legacy: bool
     """The document has the shape of 0.x."""
-    origins: Mapping[str, str]
+    origins: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Pointer in `value` → pointer in `document`, for what moved; all below moved with it."""
 
     def origin(self, pointer: str) -> str:
@@ -75,13 +76,16 @@ def looks_like(document: JSON) -> Likeness:
     """What kind of document it is, by its members alone."""
     if not isinstance(document, dict):
         return "other"
-    if any(name in document for name in _ENDPOINT):
+    if any(name in document for name in _INTERFACES):
         return "card"
     if isinstance(document.get("ucp"), dict):
         return "profile"
     if isinstance(document.get("entries"), list):
         return "catalog"
-    return "card" if _other_kind(document) is None else "other"
+    # a name, a version or a URL alone is what the root of many an API answers
+    if _other_kind(document) is None and any(name in document for name in _STRONG if name != "url"):
+        return "card"
+    return "other"
 
 
 def read_card(document: JSON, *, url: str | None, strict: bool = False, required_empty: bool = False) -> Reading:
