@@ -45,13 +45,8 @@ def compare(reading: Reading, signed: bytes, form: MatchedForm, *, url: str | No
     # Every member of a form is the document's own, so equal means the same, though Python takes 1 for true.
     if text == covered:
         return Coverage(second=reading)
-    if form in ("sdk", "python-json"):
-        _restore(text, proto_view(reading.document), "AgentCard")
-    if "signatures" in reading.document:
-        text["signatures"] = reading.document["signatures"]
-    try:
-        second = read_card(text, url=url)
-    except CardError:
+    second = _second(text, reading.document, form, url=url)
+    if second is None:
         return Coverage(uncovered=("",), interfaces=False)
     places = dict.fromkeys(
         reading.origin(place)
@@ -64,6 +59,20 @@ def compare(reading: Reading, signed: bytes, form: MatchedForm, *, url: str | No
         # Still the document as it came; only the card is the signed one.
         second=replace(second, document=reading.document),
     )
+
+
+def _second(text: dict[str, Any], document: Mapping[str, Any], form: MatchedForm, *, url: str | None) -> Reading | None:
+    pruned = form in ("sdk", "python-json")
+    if pruned:
+        _restore(text, proto_view(document), "AgentCard")
+    if "signatures" in document:
+        text["signatures"] = document["signatures"]
+    for required_empty in (False, True) if pruned else (False,):
+        try:
+            return read_card(text, url=url, required_empty=required_empty)
+        except CardError:
+            continue
+    return None
 
 
 def _interfaces(value: Mapping[str, Any]) -> list[Any]:

@@ -91,13 +91,8 @@ class _Work:
         if before is None or _RANK[check.status] >= _RANK[before.status]:
             self.checks[check.index] = check
 
-    def try_keys(self, entry: Entry, keys: Sequence[jwk.Jwk], source: KeySource) -> bool:
-        """Try the keys that the entry's kid selects, and say whether one verified it."""
-        check = self._tried(entry, keys, source)
-        self.put(check)
-        return check.status == "verified"
-
-    def _tried(self, entry: Entry, keys: Sequence[jwk.Jwk], source: KeySource) -> SignatureCheck:
+    def tried(self, entry: Entry, keys: Sequence[jwk.Jwk], source: KeySource) -> SignatureCheck:
+        """What the keys that the entry's kid selects say to it."""
         selected = jwk.with_kid(keys, entry.kid)
         known = entry.kid is None or any(key.get("kid") == entry.kid for key in selected)
         unusable: dict[str, None] = {}
@@ -224,7 +219,9 @@ def _try_pinned(work: _Work, pinned: Sequence[jwk.Jwk]) -> None:
     for entry in work.wanted() if pinned else ():
         # Another success may have made the rest superfluous.
         if entry in work.wanted():
-            work.try_keys(entry, pinned, "pinned")
+            check = work.tried(entry, pinned, "pinned")
+            if check.status != "no-key":  # its jku may still name one
+                work.put(check)
 
 
 def _find_places(work: _Work, ground: Ground) -> None:
@@ -268,8 +265,11 @@ def _try_loaded(work: _Work, entry: Entry, loaded: KeysAt) -> None:
         work.put(entry.check("untrusted-key-host", loaded.problem))
     elif loaded.keys is None:
         work.put(entry.check("no-key", loaded.problem, key_source=source))
-    elif work.try_keys(entry, loaded.keys, source):
-        work.used[entry.index] = loaded
+    else:
+        check = work.tried(entry, loaded.keys, source)
+        work.put(check)
+        if check.status == "verified":
+            work.used[entry.index] = loaded
 
 
 def _try_again(work: _Work, *, limits: Limits) -> Flow[None]:
