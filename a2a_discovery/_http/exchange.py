@@ -20,7 +20,7 @@ import httpx
 from a2a_discovery._effects import Channel, Fetch
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._http.body import read_body, skip_body
-from a2a_discovery._http.failures import failure, unconnected
+from a2a_discovery._http.failures import failure, unconnected, unused_proxy
 from a2a_discovery._http.guard import check_url, request_url, shown
 from a2a_discovery._http.pool import open_transport
 from a2a_discovery._urls import Parts, join, split, without_userinfo
@@ -123,7 +123,7 @@ class Exchange:
                 f"{shown(trip.url)} did not answer whole within {self._network.timeout:g} s",
                 url=trip.url,
                 step="fetch",
-                hint="more time: network=NetworkPolicy(timeout=...)",
+                hint=self._unused_proxy(trip) or "more time: network=NetworkPolicy(timeout=...)",
             ) from exc
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as exc:
             raise failure(exc, trip.url, self._network, sockets=self._own) from exc
@@ -132,6 +132,10 @@ class Exchange:
         """Close the connections that are ours."""
         if self._own:
             await self._transport.aclose()
+
+    def _unused_proxy(self, trip: _Trip) -> str | None:
+        # A firewall that wants a proxy used mostly swallows packets.
+        return unused_proxy() if self._own and self._network.proxy is None and not trip.answered else None
 
     async def _follow(self, trip: _Trip) -> Answer:
         fetch = trip.fetch
@@ -184,6 +188,7 @@ class Exchange:
                 if wait is None:
                     raise
             else:
+                trip.answered = True
                 wait = self._busy(trip, response)
                 if wait is None:
                     return response
@@ -271,6 +276,7 @@ class _Trip:
     ends: float | None = None
     """When its time is over, by the loop's clock."""
     tries: int = 0
+    answered: bool = False
     redirects: list[str] = field(default_factory=list)
     origins: dict[str, str] = field(default_factory=dict)
     """Host → the origin at which this fetch met it first: a credential for the host goes there and nowhere else."""
@@ -292,8 +298,9 @@ class _Trip:
         return (self.ends or 0.0) - asyncio.get_running_loop().time()
 
     def extensions(self) -> dict[str, Any]:
-        # The whole fetch has one timeout; this only lets a connection share what is left among its addresses.
-        return {"timeout": {"connect": max(self.remaining(), 0.001)}}
+        # The whole fetch has one timeout, and it strikes first; this lets a connection share what is left among its
+        # addresses.
+        return {"timeout": {"connect": max(self.remaining() * 1.1, 0.001)}}
 
 
 @functools.cache
@@ -320,7 +327,7 @@ def retry_after(value: str | None, now: float) -> float | None:
         return None
 
 
-def _headers(trip: _Trip, parts: Parts) -> list[tuple[str, str]]:
+def _headers(trip: _Trip, parts: Parts) -> list[tuple[bytes, bytes]]:
     # Keyed by lower case: httpx sends two fields whose names differ in case alone.
     fields = {
         "accept": ("Accept", ACCEPT),
@@ -333,7 +340,8 @@ def _headers(trip: _Trip, parts: Parts) -> list[tuple[str, str]]:
     if trip.condition is not None and trip.condition.url == trip.url:
         given.extend(trip.condition.headers)
     fields.update((name.lower(), (name, value)) for name, value in given if name.lower() != "accept-encoding")
-    return list(fields.values())
+    # Bytes, since httpx takes ASCII alone for text, and an ETag to be sent back may have more.
+    return [(name.encode(), value.encode()) for name, value in fields.values()]
 
 
 def _received(response: httpx.Response) -> tuple[tuple[str, str], ...]:

@@ -45,6 +45,12 @@ def failure(exc: Exception, url: str, network: NetworkPolicy, *, sockets: bool) 
     )
 
 
+def unused_proxy() -> str | None:
+    """The hint for a machine whose environment names a proxy, which we don't use unless told."""
+    named = next((name for name in _PROXY_VARIABLES if os.environ.get(name)), None)
+    return named and f"{named} is set, and the environment's proxies are not used: network=NetworkPolicy(proxy=...)"
+
+
 def unconnected(exc: Exception) -> bool:
     """Whether no connection was made, so that asking again changes nothing at the server's."""
     return isinstance(exc, (httpx.ConnectError, httpx.ConnectTimeout)) and _read(exc)[0] == "connect"
@@ -91,9 +97,7 @@ def _status(exc: httpx.ProxyError) -> str:
 
 def _hint(code: str, network: NetworkPolicy, *, sockets: bool) -> str | None:
     if code in ("connect", "dns") and sockets and network.proxy is None:
-        named = next((name for name in _PROXY_VARIABLES if os.environ.get(name)), None)
-        if named is not None:
-            return f"{named} is set, and the environment's proxies are not used: network=NetworkPolicy(proxy=...)"
+        return unused_proxy()
     if code == "tls" and sockets and network.ssl_context is None:
         return "for a private CA: network=NetworkPolicy(ssl_context=ssl.create_default_context(cafile=...))"
     return None

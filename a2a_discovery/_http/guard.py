@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LOCAL_HINT = "for development: network=NetworkPolicy.local()"
 _TYPED_HINT = "only a target you type, or a document from loopback, may lead there"
+_WRITTEN_HINT = "this machine is reached as localhost, or by the address itself"
 _PRIVATE_HINT = "if you mean it: network=NetworkPolicy(allow_private=True)"
 _NEVER_HINT = "no setting opens it"
 # Development servers listen on IPv4 more often than on IPv6.
@@ -125,6 +126,8 @@ def check_address(host: str, address: Address | None, network: NetworkPolicy, *,
     if loopback and kind == "loopback":
         return
     words, hint = _KINDS[kind]
+    if kind == "loopback" and network.loopback:
+        hint = _WRITTEN_HINT
     what = f"{host} is" if str(address) == host else f"{host} stands for {address},"
     raise BlockedError("address", f"{what} a {words} address, which is blocked", hint=hint, address=str(address))
 

@@ -119,6 +119,15 @@ async def test_a_condition_is_sent_only_where_its_answer_came_from(exchange, car
     assert ["if-none-match" in request.headers for request in handler.seen] == [False, True]
 
 
+async def test_an_etag_beyond_ascii_is_sent_back(exchange, card):
+    handler = routes({HERE: httpx.Response(304)})
+    condition = Condition(url=HERE, headers=(("If-None-Match", '"ñ"'),))
+
+    await exchange(handler=handler)(card(HERE), condition=condition)
+
+    assert (b"If-None-Match", '"ñ"'.encode()) in handler.seen[0].headers.raw
+
+
 # Redirects
 
 

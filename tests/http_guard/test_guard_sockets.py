@@ -111,6 +111,7 @@ async def test_under_local_a_name_that_stands_for_loopback_stays_blocked(serve, 
     error = await failed(exchange(network), card(f"https://shop.example:{server.port}/", local=True))
 
     assert error.code == "address"
+    assert "localhost" in error.hint
     assert server.connections == 0
 
 
@@ -380,6 +381,21 @@ async def test_a_handshake_that_never_ends_meets_the_timeout_and_leaves_nothing_
         await asyncio.wait_for(gone.wait(), 5)
 
     assert error.code == "timeout"
+    assert "timeout=" in error.hint
+
+
+async def test_a_timeout_before_any_answer_mentions_an_unused_proxy(serve, exchange, card, monkeypatch):
+    async def talk(head, reader, writer):
+        await reader.read(1)
+
+    server = await serve(talk)
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    network = NetworkPolicy.local(timeout=0.05)
+
+    error = await failed(exchange(network), card(f"http://localhost:{server.port}/", local=True))
+
+    assert error.code == "timeout"
+    assert "https_proxy" in error.hint
 
 
 async def test_a_first_address_that_never_answers_leaves_time_for_the_second(
