@@ -43,8 +43,8 @@ async def listening(
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    # Without a limit, a client that never answers the TLS farewell keeps the transport for half a minute.
-    options = {"ssl": tls, "ssl_shutdown_timeout": 1.0} if tls else {}
+    # Without limits, a client that never greets, or never answers the farewell, keeps its transport for a minute.
+    options = {"ssl": tls, "ssl_shutdown_timeout": 1.0, "ssl_handshake_timeout": 5.0} if tls else {}
     server = await asyncio.start_server(connected, sock=listener, **options)  # type: ignore[arg-type]
     try:
         yield
@@ -53,8 +53,9 @@ async def listening(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # the aborted sockets close in the loop's next turn
-        await server.wait_closed()
+        # The aborted sockets close in the loop's next turn. `wait_closed` would also wait for a client that never
+        # finishes its TLS handshake.
+        await asyncio.sleep(0)
 
 
 class _Connection:

@@ -204,6 +204,16 @@ async def test_a_server_stops_while_a_request_waits(agent, client):
         await task
 
 
+async def test_a_server_stops_while_a_client_never_finishes_its_handshake(agent):
+    async with agent.serve() as running:
+        _, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        writer.write(b"\x16")
+        await writer.drain()
+        await asyncio.sleep(0)
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_a_function_that_raises_drops_the_connection_and_is_logged(agent, client, caplog):
     def broken(request):
         raise RuntimeError("a mistake in a test")
