@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from a2a_discovery._agent import Agent
@@ -15,6 +19,9 @@ from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Recall
 from a2a_discovery._flow import Found, Settings, discover, extend
 from a2a_discovery._hosts import best_match
 from a2a_discovery._http.cache import Cache, as_cache
+from a2a_discovery._http.coalesce import Flights
+from a2a_discovery._http.fingerprint import fingerprint, name_of
+from a2a_discovery._identity import identity
 from a2a_discovery._target import EntryOf, Handed, LocalFile, Target, read_target
 from a2a_discovery._trust.continuity import location_of
 from a2a_discovery._urls import host_of
@@ -27,6 +34,17 @@ if TYPE_CHECKING:
     from a2a_discovery._http.fetcher import Fetcher
 
 T = TypeVar("T")
+
+_unowned: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Flights[Agent]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entered:
+    """What an ``async with`` block owns, on its event loop."""
+
+    loop: asyncio.AbstractEventLoop
+    fetcher: Fetcher
+    flights: Flights[Agent]
 
 
 class Discovery:
@@ -86,7 +104,7 @@ class Discovery:
         self._agents = dict(agents or {})
         self._transport = transport
         self._clock = clock
-        self._entered: tuple[asyncio.AbstractEventLoop, Fetcher] | None = None
+        self._entered: _Entered | None = None
 
     async def discover(self, target: object, *, refresh: bool = False) -> Agent:
         """The agent that a target names: its card located, fetched, read, verified, and an interface selected.
@@ -107,6 +125,18 @@ class Discovery:
             InterfaceError: ``no-usable-interface``.
             AuthError: ``auth-required``, ``forbidden``.
         """
+        if not isinstance(target, str):
+            return await self._discover(target, refresh)
+        key = (target, self._key)
+        if not refresh:
+            agent = self._cache.agents.get(key, self._clock())
+            if agent is not None:
+                return agent
+        # Concurrent calls for one thing are one: the request, the parsing and the cryptography.
+        name = (*key, refresh, identity(self._cache))
+        return await self._flights().join(name, lambda: self._discover(target, refresh))
+
+    async def _discover(self, target: object, refresh: bool) -> Agent:
         place = await self._read_target(target)
         flow = discover(
             place,
@@ -117,7 +147,60 @@ class Discovery:
             auth_for=self._auth_for if self._credentials else None,
             principal=self._principal(place),
         )
-        return Agent(await self._run(flow), self, target)
+        found = await self._run(flow)
+        if isinstance(target, str) and self._cache.kind != "off":
+            self._remember(target, found)
+        return Agent(found, self, target)
+
+    def _remember(self, target: str, found: Found) -> None:
+        if found.source.url is None or found.source.cache == "stale":
+            return
+        self._cache.agents.put(
+            (target, self._key),
+            Agent(replace(found, source=replace(found.source, cache="memory")), self, target),
+            expires_at=found.source.expires_at,
+            card_bytes=found.size,
+            bound=self.settings.limits.memory_bytes,
+        )
+
+    @cached_property
+    def _key(self) -> str:
+        """Every argument that can change an answer, as one text."""
+        settings, policy, network = self.settings, self.settings.trust, self.settings.network
+        parts = {
+            "channel": fingerprint(network, self._transport),
+            "network": (network.max_redirects, network.timeout),
+            "trust": (
+                policy.require,
+                policy.keys,
+                policy.jku_hosts,
+                sorted(policy.algorithms),
+                policy.forms,
+                policy.unverifiable,
+                policy.required_kids,
+                policy.same_site_interfaces,
+                policy.continuity,
+                policy.unsafe_reason,
+                name_of(policy.check),
+            ),
+            "limits": astuple(settings.limits),
+            "speaks": (settings.bindings, settings.versions, settings.extensions),
+            "reads": (settings.strict, settings.replace_local_hosts),
+            "credentials": sorted((host, each.principal) for host, each in self._credentials.items()),
+            "agents": sorted((name, identity(target)) for name, target in self._agents.items()),
+            "clock": name_of(self._clock),
+        }
+        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _flights(self) -> Flights[Agent]:
+        loop, entered = asyncio.get_running_loop(), self._entered
+        if entered is not None and entered.loop is loop:
+            return entered.flights
+        # Nobody owns these: each call opens what it needs, and closes it before it lands.
+        flights = _unowned.get(loop)
+        if flights is None:
+            flights = _unowned[loop] = Flights()
+        return flights
 
     def forget(self, target: object) -> None:
         """Forget what a target's location proved before, so that a card that proves less is accepted again.
@@ -137,6 +220,7 @@ class Discovery:
         fetcher = self._open()
         for location in (location_of(url), f"{location_of(url)}#extended"):
             fetcher.forget(location)
+        self._cache.agents.clear()
 
     async def extend(self, public: Found, credentials: Credentials, target: object) -> Agent:
         """Step 6 of the line; callers write `Agent.upgrade`."""
@@ -151,11 +235,12 @@ class Discovery:
         """Close the connections. Agents stay usable, and so does this object."""
         entered, self._entered = self._entered, None
         if entered is not None:
-            await entered[1].aclose()
+            await entered.flights.aclose()
+            await entered.fetcher.aclose()
 
     async def __aenter__(self) -> Self:
         if self._entered is None:
-            self._entered = (asyncio.get_running_loop(), self._open())
+            self._entered = _Entered(loop=asyncio.get_running_loop(), fetcher=self._open(), flights=Flights())
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -197,8 +282,8 @@ class Discovery:
     @asynccontextmanager
     async def _fetcher(self) -> AsyncIterator[Fetcher]:
         entered = self._entered
-        if entered is not None and entered[0] is asyncio.get_running_loop():
-            yield entered[1]
+        if entered is not None and entered.loop is asyncio.get_running_loop():
+            yield entered.fetcher
             return
         # Another event loop, or none entered: connections are bound to a loop, so this call has its own.
         fetcher = self._open()

@@ -102,6 +102,8 @@ class Found:
     provenance: Provenance
     extended: bool = False
     findings: tuple[Finding, ...] = ()
+    size: int = 0
+    """Bytes of the card as received."""
 
 
 def discover(
@@ -184,6 +186,7 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
         selection=found.selection,
         provenance=provenance,
         findings=found.findings,
+        size=len(answer.body),
         source=Source(
             requested=requested,
             url=answer.url or None,

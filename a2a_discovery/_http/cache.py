@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from a2a_discovery._http.shelf import Shelf
+from a2a_discovery._memory import AgentMemory
 from a2a_discovery._urls import without_userinfo
 from a2a_discovery.errors import UsageError
 
@@ -44,6 +45,8 @@ class Cache:
     url: str | None = field(default=None, repr=False)
     shelf: Shelf = field(default_factory=Shelf, repr=False)
     """What this process keeps beside a store on disk, and all of it for ``memory``."""
+    agents: AgentMemory = field(default_factory=AgentMemory, repr=False)
+    """Finished agents, for every kind but ``off``."""
     external: AsyncBaseStorage | None = None
     trouble: set[str] = field(default_factory=set, repr=False, compare=False)
     """What fails at present, so that the log says it once."""
