@@ -27,7 +27,7 @@ LAYERS = (
     ("_trust.report",),
     ("_trust",),
     ("_target", "_select", "_credentials"),
-    ("_catalog", "_auth"),
+    ("_catalog", "_auth", "_memory"),
     ("_locate",),
     ("_extended",),
     ("_flow",),
