@@ -113,7 +113,7 @@ def _too_deep(body: bytes, depth: int) -> bool:
 
 
 def _brackets(body: bytes) -> bytes:
-    """The brackets that stand outside of text, all as square ones. A loop over the bytes would cost more than parsing."""
+    """The brackets that stand outside of text, all as square ones. A loop over bytes would cost more than parsing."""
     if b"\\" in body:
         body = body.replace(rb"\\", b"").replace(rb"\"", b"")
     # two quotes side by side change nothing about what stands inside of text, so most text goes away here

@@ -34,7 +34,7 @@ _STRONG = (
 )
 """Members that a card has and few other documents do."""
 _WEAK = ("name", "description", "version", "provider", "protocolVersion", "protocol_version")
-_FAILURES = ("error", "errors", "message", "detail", "details", "statusCode", "status_code", "jsonrpc")
+_FAILURES = ("jsonrpc", "error", "errors", "message", "detail", "details", "statusCode", "status_code")
 _FOREIGN = ("ahp", "schema_version", "$schema", "openapi", "swagger", "mcpServers", "@context")
 """Members by which other documents with a name and capabilities say what they are."""
 

@@ -104,7 +104,8 @@ SHAPES: Mapping[str, Shape] = {
     "AgentCard": Shape(
         {
             "name": _NEEDED,
-            "description": _NEEDED,
+            # ProtoJSON servers leave an empty text out, so a missing description is an empty one
+            "description": Field("text", required=True, fill="", keep=True),
             "supportedInterfaces": Field("messages", "AgentInterface", required=True),
             "provider": Field("message", "AgentProvider"),
             "version": _NEEDED,

@@ -71,9 +71,6 @@ def _card(context: Context, value: dict[str, JSON], src: Path, _dst: Path) -> di
     context.legacy = interfaces.is_legacy(card, strict=context.strict)
     if context.legacy:
         interfaces.from_legacy(context, card)
-        if "description" not in card and not context.strict and not context.required_empty:
-            context.notes.warning("missing-required", ("description",), "every version since 0.2 requires it")
-            card["description"] = ""
     else:
         context.dialect = interfaces.inherited(card)
         if "supportedInterfaces" not in card and "url" not in card:
@@ -225,14 +222,16 @@ class _Walk:
                 continue
             hint = _lookalike(name, value, src)
             message = f"this REQUIRED member is missing{hint}"
-            read = self._gap(shape, field, "missing-required", message, at=place(value, src, name), dst=dst)
+            read = self._gap(shape, field, "missing-required", message, at=place(value, src, name), dst=(*dst, name))
             if not isinstance(read, _Absent):
                 out[name] = read
 
     def _gap(self, shape: Shape, field: Field, code: str, message: str, *, at: Path, dst: Path) -> _Read:
-        """A REQUIRED member of a message at ``dst`` that is not usable: what it is read as."""
+        """A REQUIRED member, to stand at ``dst``, that is not usable: what it is read as."""
         if field.fill is not None:
             self.notes.repair(code, at, f"{message}; it is read as {_told(field.fill)}")
+            if field.fill and isinstance(field.fill, list):
+                self.origins[pointer(*dst, 0)] = pointer(*at)
             return field.filled
         if shape.gap == "refuse":
             self.notes.error(code, at, message)
@@ -240,7 +239,7 @@ class _Walk:
         self.notes.repair(code, at, message)
         if shape.gap == "fill":
             return field.empty
-        self.context.inert.append(dst)
+        self.context.inert.append(dst[:-1])
         return _ABSENT
 
     def _member(self, shape: Shape, name: str, value: JSON, at: Path, dst: Path) -> _Read:
@@ -259,7 +258,7 @@ class _Walk:
 
     def _null(self, shape: Shape, field: Field, at: Path, dst: Path) -> _Read:
         if field.required:
-            return self._gap(shape, field, "null-required", "this REQUIRED member is null", at=at, dst=dst[:-1])
+            return self._gap(shape, field, "null-required", "this REQUIRED member is null", at=at, dst=dst)
         self.notes.advice("null-optional", at, "null means absent; leave the member out")
         return _ABSENT
 
@@ -271,7 +270,7 @@ class _Walk:
         if not field.required:
             self.notes.repair("wrong-type", at, f"{message}; it is read as absent")
             return _ABSENT
-        read = self._gap(shape, field, "wrong-type", message, at=at, dst=dst[:-1])
+        read = self._gap(shape, field, "wrong-type", message, at=at, dst=dst)
         return value if isinstance(read, _Absent) and shape.gap == "inert" else read
 
     def _list(self, field: Field, value: list[JSON], at: Path, dst: Path) -> JSON:
