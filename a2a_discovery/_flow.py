@@ -21,18 +21,20 @@ from typing import TYPE_CHECKING, Any
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import Reading, read_card
 from a2a_discovery._credentials import Allowed, Credentials, check_allowed, choose
+from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._effects import CacheState, Fetched, Flow, Keep, Recall
+from a2a_discovery._entries import again, find_card, walked_elsewhere
 from a2a_discovery._extended import call_for, card_of, check_consistent, check_upgraded, unsigned_note
 from a2a_discovery._finding import Finding, pointer
 from a2a_discovery._hosts import is_loopback, same_site
-from a2a_discovery._locate import Asking, Located, Place, check_status, locate
+from a2a_discovery._locate import Asking, Located, Place, last_known_good
 from a2a_discovery._select import Origin, Selection, Speaks, major_minor, select
-from a2a_discovery._target import Base, Document, Domain, Handed
+from a2a_discovery._target import Base, Document, Domain, EntryOf, Handed
 from a2a_discovery._trust.continuity import decode_past, judge_continuity, location_of, remember, rolled_back
 from a2a_discovery._trust.judge import judge
 from a2a_discovery._trust.verify import Provenance, verify
 from a2a_discovery._urls import host_of, split
-from a2a_discovery.errors import DiscoveryError, ExtendedCardError, TrustError
+from a2a_discovery.errors import CardError, DiscoveryError, ExtendedCardError
 from a2a_discovery.policy import Limits, NetworkPolicy, Trust, TrustPolicy
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ class Found:
 
 
 def discover(
-    target: Domain | Document | Base | Handed,
+    target: Domain | Document | Base | EntryOf | CatalogEntry | Handed,
     settings: Settings,
     *,
     requested: str,
@@ -139,18 +141,30 @@ def discover(
         auth_for=auth_for,
         principal=principal,
     )
-    located = yield from locate(target, asking)  # (1) and (2): one place after another is asked
+    located = yield from find_card(target, asking)  # (1) and (2): one place after another is asked
     try:
         return (yield from _accept(located, settings, requested=requested, now=now))  # (3) (4) (5)
-    except TrustError as error:
-        if located.answer.cache == "network" or error.code not in _SIGNATURE_CODES:
-            raise
+    except DiscoveryError as error:
+        second = yield from _second_chance(located, asking, error)
+    try:
+        return (yield from _accept(second, settings, requested=requested, now=now))
+    except DiscoveryError as error:
+        raise second.failure or error from None
+
+
+def _second_chance(located: Located, asking: Asking, error: DiscoveryError) -> Flow[Located]:
+    """What may stand in for an answer that was not accepted; where nothing may, the error is raised."""
+    if located.failure is not None:
+        raise located.failure from error
+    if isinstance(error, CardError):
+        good = yield from last_known_good(located.place, asking, error, located.attempts)
+        if good is None:
+            raise error
+        return good
+    if located.answer.cache == "network" or error.code not in _SIGNATURE_CODES:
+        raise error
     # A stored copy whose signature no longer verifies: ask once more, without any condition, before refusing it.
-    again: Fetched = yield replace(asking, mode="unconditional").fetch(located.place.url, located.place.kind)
-    check_status(again)
-    document = decode(again.body, depth=settings.limits.depth)
-    newer = replace(located, answer=again, document=document)
-    return (yield from _accept(newer, settings, requested=requested, now=now))
+    return (yield from again(located, asking))
 
 
 def _handed(target: Handed, settings: Settings, now: float) -> Located:
@@ -173,10 +187,10 @@ def _handed(target: Handed, settings: Settings, now: float) -> Located:
 
 def _accept(located: Located, settings: Settings, *, requested: str, now: float) -> Flow[Found]:
     """Steps 3 to 5 for an answer, which is kept only when all of them passed."""
-    answer = located.answer
+    answer, entry = located.answer, located.entry
     provenance = _provenance(located, settings.network)
-    reading = _read(located.document, answer.url or None, settings)  # (3)
-    location = location_of(answer.requested) if answer.url else None
+    reading = _read(located.document, provenance.url, settings)  # (3)
+    location = located.location or (location_of(answer.requested) if answer.url else None)
     found = yield from _judged(reading, provenance, settings, location=location, now=now)  # (4) (5)
     if answer.url:
         yield Keep(answer=answer, location=location, record=found.record)
@@ -185,14 +199,18 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
         report=found.report,
         selection=found.selection,
         provenance=provenance,
-        findings=found.findings,
-        size=len(answer.body),
+        findings=(*found.findings, *located.findings),
+        size=len(answer.body) if located.size is None else located.size,
         source=Source(
             requested=requested,
             url=answer.url or None,
-            via=(*(attempt.url for attempt in located.attempts), *answer.redirects),
+            via=(
+                *(attempt.url for attempt in located.attempts),
+                *(entry.via if entry is not None else ()),
+                *(answer.redirects if not located.inline else ()),
+            ),
             fetched_at=answer.fetched_at,
-            expires_at=_earlier(answer.expires_at, found.report.expires_at),
+            expires_at=_earlier(min(answer.expires_at, located.expires_at), found.report.expires_at),
             etag=answer.headers.get("etag"),
             cache=answer.cache,
         ),
@@ -216,7 +234,11 @@ def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
         authority=authority,
         asked=asked,
         channel=answer.channel,
-        url=answer.url,
+        # What stands inside a catalog has no URL of its own that something could be relative to.
+        url=None if located.inline else answer.url,
+        inline=located.inline,
+        publisher=located.entry.publisher if located.entry is not None else None,
+        other_publisher=walked_elsewhere(located, authority, local=network.loopback),
         crossed_site=not all(same_site(hop, asked, local=network.loopback) for hop in hops),
         local=network.loopback,
         loopback=network.loopback and is_loopback(authority),

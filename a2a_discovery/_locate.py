@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import looks_like
+from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._effects import Fetch, Fetched, Flow, Kind, Mode
+from a2a_discovery._finding import Finding
 from a2a_discovery._target import Base, Document, Domain
 from a2a_discovery._urls import split
 from a2a_discovery.errors import Attempt, AuthError, CardError, DiscoveryError, FetchError, NotFoundError
@@ -52,14 +54,14 @@ class Asking:
     auth_for: Callable[[str], Any] | None = None
     principal: str | None = None
 
-    def fetch(self, url: str, kind: Kind = "card") -> Fetch:
+    def fetch(self, url: str, kind: Kind = "card", *, local: bool | None = None) -> Fetch:
         """The `Fetch` of a document, with the limit of its kind."""
-        limit = self.limits.catalog_bytes if kind == "catalog" else self.limits.card_bytes
+        limits = {"catalog": self.limits.catalog_bytes, "profile": self.limits.profile_bytes}
         return Fetch(
             url=url,
             kind=kind,
-            limit=limit,
-            local=self.local,
+            limit=limits.get(kind, self.limits.card_bytes),
+            local=self.local if local is None else local,
             mode=self.mode,
             auth_for=self.auth_for,
             principal=self.principal,
@@ -74,6 +76,21 @@ class Located:
     answer: Fetched
     document: JSON
     attempts: tuple[Attempt, ...] = ()
+    failure: DiscoveryError | None = None
+    """What a stored copy stands in for."""
+    entry: CatalogEntry | None = None
+    """The entry of a catalog that led here."""
+    inline: bool = False
+    """The card stood in that catalog, whose answer this is."""
+    location: str | None = None
+    """What the card's past is remembered by, where that is not the URL asked for."""
+    walked_from: str | None = None
+    """The host whose own catalog or profile led here, where the target was that domain."""
+    expires_at: float = float("inf")
+    """When the catalog that led here stops being fresh."""
+    findings: tuple[Finding, ...] = ()
+    size: int | None = None
+    """Bytes of the card, where they are not those of the answer."""
 
 
 def places(target: Domain | Document | Base) -> tuple[Place, ...]:
@@ -83,7 +100,9 @@ def places(target: Domain | Document | Base) -> tuple[Place, ...]:
     ``/.well-known/ai-catalog.json``, asked for together: that stage belongs to the catalogs.
     """
     if isinstance(target, Document):
-        return (Place(url=target.url, exact=True),)
+        # A profile has rules of its own: no redirect, and a floor for its lifetime.
+        kind: Kind = "profile" if target.url.endswith("/.well-known/ucp") else "card"
+        return (Place(url=target.url, kind=kind, exact=True),)
     if isinstance(target, Domain):
         return (Place(url=target.origin + WELL_KNOWN), Place(url=target.origin + OLD_WELL_KNOWN))
     origin = split(target.url).origin
@@ -106,18 +125,61 @@ def locate(target: Domain | Document | Base, asking: Asking) -> Flow[Located]:
         CardError: ``not-json``, ``not-a-card``.
     """
     attempts: list[Attempt] = []
+    changed: list[Place] = []
     for place in places(target):
         try:
             answer: Fetched = yield asking.fetch(place.url, place.kind)
             found = _judge(place, answer, asking.limits)
         except DiscoveryError as error:
             _note(error, attempts, place)
-            raise
-        if isinstance(found, Attempt):
-            attempts.append(found)
-        else:
+            good = yield from last_known_good(place, asking, error, attempts)
+            if good is None:
+                raise
+            return good
+        if isinstance(found, _Here):
             return Located(place=place, answer=answer, document=found.document, attempts=tuple(attempts))
-    raise nothing_found(attempts, private=asking.auth_for is None)
+        attempts.append(found)
+        if answer.status == 200:
+            changed.append(place)
+    nothing = nothing_found(attempts, private=asking.auth_for is None)
+    for place in changed:  # where a good card was once, and now there is a page or another document
+        good = yield from last_known_good(place, asking, nothing, attempts)
+        if good is not None:
+            return good
+    raise nothing
+
+
+def last_known_good(
+    place: Place, asking: Asking, error: DiscoveryError, attempts: Sequence[Attempt] = ()
+) -> Flow[Located | None]:
+    """The stored copy of a place that now fails, where it may stand in for the failure (RFC 9111 section 4.2.4).
+
+    Args:
+        place: what failed.
+        asking: how it was asked for.
+        error: why it failed.
+        attempts: the places tried before.
+    """
+    if not _passing(error):
+        return None
+    try:
+        answer: Fetched = yield replace(asking, mode="stored").fetch(place.url, place.kind)
+        document = decode(answer.body, depth=asking.limits.depth)
+    except DiscoveryError:
+        return None
+    stale = replace(answer, cache="stale")
+    return Located(place=place, answer=stale, document=document, attempts=tuple(attempts), failure=error)
+
+
+def _passing(error: DiscoveryError) -> bool:
+    """Whether a failure says nothing against the copy we have: an outage, or an answer that is no card."""
+    if isinstance(error, FetchError):
+        busy = error.status is not None and (error.status >= 500 or error.status == 429)
+        return error.code in _OUTAGES or (error.code == "http-status" and busy)
+    return isinstance(error, (CardError, NotFoundError))
+
+
+_OUTAGES = frozenset({"connect", "timeout", "dns", "protocol", "too-large"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +199,7 @@ def _judge(place: Place, answer: Fetched, limits: Limits) -> _Here | Attempt:
             return Attempt(url=place.url, status=answer.status, reason="not JSON")
         raise error.at(step="read", url=answer.url) from None
     shape = looks_like(document)
-    if place.endpoint and shape == "other":
+    if place.endpoint and shape != "card":
         return Attempt(url=place.url, status=answer.status, reason="JSON that is no card")
     if place.names is not None and not _names(document, place.names):
         return Attempt(url=place.url, status=answer.status, reason="a card of another agent")

@@ -32,6 +32,8 @@ class World:
         return [fetch.url for fetch in self.asked]
 
     def fetch(self, wanted: Fetch) -> Fetched:
+        if wanted.mode == "stored":
+            raise FetchError("connect", "nothing is stored here")
         self.asked.append(wanted)
         answer = self.answers.get(wanted.url, 404)
         if callable(answer):
