@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from a2a_discovery._agent import Agent
+from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._credentials import Credentials
 from a2a_discovery._discovery import Discovery
 from a2a_discovery._finding import Finding
@@ -44,6 +45,7 @@ __all__ = [
     "BlockedError",
     "Cache",
     "CardError",
+    "CatalogEntry",
     "Credentials",
     "Discovery",
     "DiscoveryError",

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from a2a_discovery._agent import Agent
 from a2a_discovery._auth import bind
+from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._credentials import Credentials, check_mapping, for_card_fetch
 from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Recall
+from a2a_discovery._entries import location_of_target
 from a2a_discovery._flow import Found, Settings, discover, extend
 from a2a_discovery._hosts import best_match
 from a2a_discovery._http.cache import Cache, as_cache
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint, name_of
 from a2a_discovery._identity import identity
-from a2a_discovery._target import EntryOf, Handed, LocalFile, Target, read_target
-from a2a_discovery._trust.continuity import location_of
+from a2a_discovery._target import Handed, LocalFile, Target, read_target
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import Attempt, DiscoveryError, NotFoundError, UsageError
 from a2a_discovery.policy import Limits, NetworkPolicy, TrustPolicy
@@ -110,17 +111,17 @@ class Discovery:
         """The agent that a target names: its card located, fetched, read, verified, and an interface selected.
 
         Args:
-            target: a configured name, a domain, an https URL (of a card, or a base URL), a `pathlib.Path` of a card
-                file, or a mapping that is a card.
+            target: a configured name, a domain, an https URL (of a card, a base URL, or ``CATALOG#IDENTIFIER``), a
+                `CatalogEntry`, a `pathlib.Path` of a card file, or a mapping that is a card.
             refresh: revalidate what is stored.
 
         Raises:
             UsageError: ``bad-target``.
-            NotFoundError: ``no-card``.
+            NotFoundError: ``no-card``, ``entry-not-found``, ``ambiguous``.
             FetchError: ``dns``, ``connect``, ``tls``, ``timeout``, ``http-status``, ``too-large``,
                 ``redirect-refused``, ``protocol``.
             BlockedError: ``address``, ``scheme``, ``host``.
-            CardError: ``not-json``, ``not-a-card``, ``invalid-card``.
+            CardError: ``not-json``, ``not-a-card``, ``invalid-card``, ``not-a-catalog``.
             TrustError: one of its codes, with ``.report``.
             InterfaceError: ``no-usable-interface``.
             AuthError: ``auth-required``, ``forbidden``.
@@ -214,12 +215,12 @@ class Discovery:
             UsageError: ``bad-target``.
         """
         place = read_target(self._named(target), network=self.settings.network, names=self._agents)
-        url = getattr(place, "url", None) or getattr(place, "origin", None)
-        if url is None:
+        location = location_of_target(place)
+        if location is None:
             return  # nothing is remembered of what was handed over
         fetcher = self._open()
-        for location in (location_of(url), f"{location_of(url)}#extended"):
-            fetcher.forget(location)
+        for each in (location, f"{location}#extended"):
+            fetcher.forget(each)
         self._cache.agents.clear()
 
     async def extend(self, public: Found, credentials: Credentials, target: object) -> Agent:
@@ -253,8 +254,6 @@ class Discovery:
         place: Target = read_target(self._named(target), network=self.settings.network, names=self._agents)
         if isinstance(place, LocalFile):
             return await asyncio.to_thread(_read_file, place, self.settings.limits)
-        if isinstance(place, EntryOf):
-            raise UsageError("bad-target", "a catalog entry by its identifier is not read yet", step="locate")
         return place
 
     def _auth_for(self, host: str) -> Any:
@@ -363,6 +362,8 @@ def _shown(target: object) -> str:
         from a2a_discovery._urls import without_userinfo
 
         return without_userinfo(target.strip())
+    if isinstance(target, CatalogEntry):
+        return f"{target.source}#{target.identifier}"
     return "a mapping" if isinstance(target, Mapping) else str(target)
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import Reading, read_card
-from a2a_discovery._credentials import Allowed, Credentials, check_allowed, choose
 from a2a_discovery._catalog.entry import CatalogEntry
+from a2a_discovery._credentials import Allowed, Credentials, check_allowed, choose
 from a2a_discovery._effects import CacheState, Fetched, Flow, Keep, Recall
 from a2a_discovery._entries import again, find_card, walked_elsewhere
 from a2a_discovery._extended import call_for, card_of, check_consistent, check_upgraded, unsigned_note
@@ -34,7 +34,7 @@ from a2a_discovery._trust.continuity import decode_past, judge_continuity, locat
 from a2a_discovery._trust.judge import judge
 from a2a_discovery._trust.verify import Provenance, verify
 from a2a_discovery._urls import host_of, split
-from a2a_discovery.errors import CardError, DiscoveryError, ExtendedCardError
+from a2a_discovery.errors import CardError, DiscoveryError, ExtendedCardError, TrustError
 from a2a_discovery.policy import Limits, NetworkPolicy, Trust, TrustPolicy
 
 if TYPE_CHECKING:
@@ -156,11 +156,12 @@ def _second_chance(located: Located, asking: Asking, error: DiscoveryError) -> F
     """What may stand in for an answer that was not accepted; where nothing may, the error is raised."""
     if located.failure is not None:
         raise located.failure from error
-    if isinstance(error, CardError):
+    if isinstance(error, CardError) and not located.inline:
         good = yield from last_known_good(located.place, asking, error, located.attempts)
         if good is None:
             raise error
-        return good
+        # What led here stays: it decides under whose name the card was asked for.
+        return replace(located, answer=good.answer, document=good.document, failure=good.failure)
     if located.answer.cache == "network" or error.code not in _SIGNATURE_CODES:
         raise error
     # A stored copy whose signature no longer verifies: ask once more, without any condition, before refusing it.
@@ -191,7 +192,12 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
     provenance = _provenance(located, settings.network)
     reading = _read(located.document, provenance.url, settings)  # (3)
     location = located.location or (location_of(answer.requested) if answer.url else None)
-    found = yield from _judged(reading, provenance, settings, location=location, now=now)  # (4) (5)
+    try:
+        found = yield from _judged(reading, provenance, settings, location=location, now=now)  # (4) (5)
+    except TrustError as error:
+        if error.code == "other-publisher" and provenance.url is not None:
+            error.hint = f'if that very card is meant: discover("{provenance.url}")'
+        raise
     if answer.url:
         yield Keep(answer=answer, location=location, record=found.record)
     return Found(
@@ -227,7 +233,14 @@ def _read(document: JSON, url: str | None, settings: Settings) -> Reading:
 def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
     answer = located.answer
     if not answer.url:
-        return Provenance(authority=None, asked=None, channel=None, local=network.loopback, loopback=network.loopback)
+        return Provenance(
+            authority=None,
+            asked=None,
+            channel=None,
+            publisher=located.entry.publisher if located.entry is not None else None,
+            local=network.loopback,
+            loopback=network.loopback,
+        )
     authority, asked = split(answer.url).host, split(answer.requested).host
     hops = [host for url in (*answer.redirects, answer.url) if (host := host_of(url))]
     return Provenance(

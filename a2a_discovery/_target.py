@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from a2a_discovery._catalog.entry import CatalogEntry
+from a2a_discovery._catalog.urls import names_a_document
 from a2a_discovery._hosts import ascii_host, is_loopback, is_single_label, literal
 from a2a_discovery._urls import split, without_userinfo
 from a2a_discovery.errors import UsageError
@@ -65,7 +67,7 @@ class LocalFile:
     path: Path
 
 
-Target = Domain | Document | Base | EntryOf | Handed | LocalFile
+Target = Domain | Document | Base | EntryOf | CatalogEntry | Handed | LocalFile
 
 
 def read_target(target: object, *, network: NetworkPolicy, names: Collection[str] = ()) -> Target:
@@ -81,6 +83,8 @@ def read_target(target: object, *, network: NetworkPolicy, names: Collection[str
     Raises:
         UsageError: ``bad-target``.
     """
+    if isinstance(target, CatalogEntry):
+        return target
     if isinstance(target, Path):
         return LocalFile(path=target)
     if isinstance(target, Mapping):
@@ -106,6 +110,19 @@ def _read_mapping(target: Mapping[str, Any]) -> Handed:
         ) from None
 
 
+def read_place(url: str) -> Domain | Document | Base:
+    """The place that an absolute https or http URL means, its fragment aside.
+
+    Raises:
+        ValueError: it is no absolute URL.
+    """
+    parts = split(url)
+    whole = f"{parts.origin}{parts.path}{'?' + parts.query if parts.query else ''}"
+    if parts.query or names_a_document(parts.path):
+        return Document(url=whole)
+    return Domain(origin=parts.origin) if parts.path in ("", "/") else Base(url=whole)
+
+
 def _read_url(text: str) -> Target:
     scheme = text.partition("://")[0].lower()
     if scheme not in ("https", "http"):
@@ -116,19 +133,10 @@ def _read_url(text: str) -> Target:
         raise _bad(text, f"{exc}", "give an absolute https URL") from None
     if parts.userinfo:
         raise _bad(text, "a URL with a user name or password is not fetched", "bind credentials with credentials={...}")
-    url = f"{parts.origin}{parts.path}{'?' + parts.query if parts.query else ''}"
     if parts.fragment:
+        url = f"{parts.origin}{parts.path}{'?' + parts.query if parts.query else ''}"
         return EntryOf(url=url, identifier=unquote(parts.fragment))
-    if parts.query or _names_a_document(parts.path):
-        return Document(url=url)
-    if parts.path in ("", "/"):
-        return Domain(origin=parts.origin)
-    return Base(url=url)
-
-
-def _names_a_document(path: str) -> bool:
-    segments = path.split("/")
-    return ".well-known" in segments or segments[-1] == "card" or segments[-1].endswith(".json")
+    return read_place(text)
 
 
 def _read_host(text: str, network: NetworkPolicy, names: Collection[str]) -> Target:

@@ -26,9 +26,11 @@ LAYERS = (
     ("_card",),
     ("_trust.report",),
     ("_trust",),
+    ("_catalog",),
     ("_target", "_select", "_credentials"),
-    ("_catalog", "_auth", "_memory"),
+    ("_auth", "_memory"),
     ("_locate",),
+    ("_entries",),
     ("_extended",),
     ("_flow",),
     ("_http",),
@@ -51,7 +53,7 @@ def words(text: str) -> frozenset[str]:
 
 
 PURE = words(
-    "_card _trust _target _catalog _locate _select _extended _flow _effects _hosts _urls _finding errors policy"
+    "_card _trust _catalog _target _locate _entries _select _extended _flow _effects _hosts _urls _finding errors policy"
 )
 IMPURE = words("asyncio httpx httpcore hishel time socket anyio sqlite3 threading redis")
 
@@ -70,7 +72,7 @@ KEPT_BEHIND = {
 """Library → the only rooms that may import it."""
 
 PUBLIC = words("""
-    Agent AgentCard AgentInterface AuthError BlockedError Cache CardError Credentials Discovery
+    Agent AgentCard AgentInterface AuthError BlockedError Cache CardError CatalogEntry Credentials Discovery
     DiscoveryError ExtendedCardError FetchError Finding InterfaceError Limits NetworkPolicy NotFoundError
     SignatureCheck SyncDiscovery Trust TrustError TrustPolicy TrustReport UsageError discover discover_sync
 """)

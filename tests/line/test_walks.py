@@ -84,7 +84,13 @@ def test_where_nothing_is_here_every_url_is_listed_with_its_status(world: Any, f
         find("shop.example")
 
     assert caught.value.code == "no-card"
-    assert [(each.url, each.status) for each in caught.value.attempts] == [(CARD, 200), (OLD, 410)]
+    assert [(each.url, each.status) for each in caught.value.attempts] == [
+        (CARD, 200),
+        (OLD, 410),
+        ("https://shop.example/.well-known/ucp", 404),
+        ("https://shop.example/.well-known/ard.json", 404),
+        ("https://shop.example/.well-known/ai-catalog.json", 404),
+    ]
     assert f"{CARD} (200 an HTML page)" in str(caught.value)
     assert f"{OLD} (410 gone)" in str(caught.value)
 

@@ -1,0 +1,34 @@
+"""The URLs that catalogs name: a stranger's word, checked before it is handed on."""
+
+from __future__ import annotations
+
+import re
+
+from a2a_discovery._urls import join, split
+
+# What most URLs look like, so that a hundred thousand need no closer look.
+_PLAIN = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z])?(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~:/?@!$&'()*+,;=%-]*)?\Z")
+
+
+def absolute(value: object, base: str) -> str | None:
+    """The absolute http or https URL that a document at ``base`` means, without fragment; ``None`` where it is none,
+    holds a user name, or is relative and the document has no URL.
+    """
+    if not isinstance(value, str) or not value:
+        return None
+    if _PLAIN.match(value):
+        return value
+    try:
+        url = join(base, value.strip()) if base else value.strip()
+        parts = split(url)
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or parts.userinfo:
+        return None
+    return f"{parts.origin}{parts.path}{'?' + parts.query if parts.query else ''}"
+
+
+def names_a_document(path: str) -> bool:
+    """Whether a URL's path names a document, so that nothing is looked for below it."""
+    segments = path.split("/")
+    return ".well-known" in segments or segments[-1] == "card" or segments[-1].endswith(".json")

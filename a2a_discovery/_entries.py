@@ -1,0 +1,273 @@
+"""From a catalog, a merchant's profile or a list to the one card that is meant. Pure; the end of step 1 of the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from a2a_discovery._card.json import decode
+from a2a_discovery._catalog.choose import check_digest, listed_by, named, single, stamped
+from a2a_discovery._catalog.entry import CatalogEntry, Follow, Item, Listed
+from a2a_discovery._catalog.project import kind_of, project
+from a2a_discovery._catalog.stream import read_document
+from a2a_discovery._catalog.ucp import WELL_KNOWN as UCP
+from a2a_discovery._catalog.ucp import is_leaf
+from a2a_discovery._effects import Fetched, Flow, Keep, Kind
+from a2a_discovery._hosts import is_loopback, same_site
+from a2a_discovery._locate import WELL_KNOWN, Asking, Located, Place, check_status, is_page, locate, nothing_found
+from a2a_discovery._target import Base, Document, Domain, EntryOf, read_place
+from a2a_discovery._trust.continuity import location_of
+from a2a_discovery._urls import host_of, split
+from a2a_discovery.errors import Attempt, AuthError, BlockedError, DiscoveryError, FetchError, NotFoundError
+
+MANIFESTS: tuple[tuple[str, Kind], ...] = (
+    (UCP, "profile"),
+    ("/.well-known/ard.json", "catalog"),
+    ("/.well-known/ai-catalog.json", "catalog"),
+)
+"""Where a domain without a card of its own may name one, in the order in which they count."""
+
+_NOT_HERE = {404: "not found", 405: "method not allowed", 410: "gone"}
+
+
+def find_card(target: Domain | Document | Base | EntryOf | CatalogEntry, asking: Asking) -> Flow[Located]:
+    """Go from a target to the answer that holds its card.
+
+    Raises:
+        NotFoundError: ``no-card``, ``entry-not-found``, ``ambiguous``.
+        CardError: ``not-json``, ``not-a-catalog``; ``invalid-card``, where its catalog's digest is of another card.
+        FetchError, BlockedError, AuthError: what ended the walk.
+    """
+    if isinstance(target, EntryOf):
+        return (yield from _find_entry(target.url, target.identifier, None, asking))
+    if isinstance(target, CatalogEntry):
+        return (yield from _card_of_entry(target, asking))
+    try:
+        located = yield from locate(target, asking)
+    except NotFoundError as nothing:
+        if not isinstance(target, Domain):
+            raise
+        return (yield from _ask_manifests(target, asking, nothing))
+    if located.place.exact and lists(located):
+        entry = yield from _pick(located.answer, asking, None)
+        found = yield from _card_of_entry(entry, asking)
+        return replace(found, location=location_of(located.place.url))
+    return located
+
+
+def lists(located: Located) -> bool:
+    """Whether a document that was asked for by its URL lists cards instead of being one."""
+    from a2a_discovery._card.read import looks_like
+
+    return looks_like(located.document) != "card" and kind_of(located.document) is not None
+
+
+def again(located: Located, asking: Asking) -> Flow[Located]:
+    """The same place, asked without any condition."""
+    asking = replace(asking, mode="unconditional")
+    if located.inline and located.entry is not None and located.entry.listed is not None:
+        entry = located.entry
+        newer = yield from _find_entry(located.entry.listed.asked, entry.identifier, entry.version, asking)
+        return replace(located, answer=newer.answer, document=newer.document, entry=newer.entry)
+    answer: Fetched = yield asking.fetch(located.place.url, located.place.kind)
+    check_status(answer)
+    return replace(located, answer=answer, document=decode(answer.body, depth=asking.limits.depth))
+
+
+def _find_entry(url: str, identifier: str, version: str | None, asking: Asking) -> Flow[Located]:
+    answer: Fetched = yield asking.fetch(url, "profile" if split(url).path == UCP else "catalog")
+    check_status(answer)
+    entry = yield from _pick(answer, asking, identifier, version)
+    return (yield from _card_of_entry(entry, asking, answer))
+
+
+def _pick(answer: Fetched, asking: Asking, identifier: str | None, version: str | None = None) -> Flow[CatalogEntry]:
+    """The entry of an identifier, or the only one; its catalog is then good enough to be kept."""
+    try:
+        items = yield from _items(answer, asking)
+        if identifier is None:
+            entry = single(items, url=answer.url)
+        else:
+            entry = named(items, identifier, url=answer.url, version=version)
+    except DiscoveryError as error:
+        raise error.at(step="read", url=answer.url) from None
+    yield Keep(answer=answer)
+    return entry
+
+
+def _items(answer: Fetched, asking: Asking) -> Flow[Iterator[Item]]:
+    """What a document lists; where a profile has no A2A agent itself, what its older versions have."""
+    document = read_document(answer.body, depth=asking.limits.depth)
+    items = stamped(project(document, answer.url), listed_by(answer))
+    if kind_of(document) != "profile":
+        return items
+    mine = list(items)
+    for item in mine:
+        if isinstance(item, Follow) and item.kind == "profile":
+            older = yield from _older(item, answer, asking)
+            if any(isinstance(each, CatalogEntry) for each in older):
+                return iter((*mine, *older))
+    return iter(mine)
+
+
+def _older(follow: Follow, newer: Fetched, asking: Asking) -> Flow[list[Item]]:
+    try:
+        answer: Fetched = yield asking.fetch(follow.url, "profile", local=on_loopback(newer.url, asking))
+        check_status(answer)
+        document = read_document(answer.body, depth=asking.limits.depth)
+        if not is_leaf(document, follow.version or ""):
+            return []
+        yield Keep(answer=answer)
+        return list(stamped(project(document, answer.url), listed_by(answer, (newer.url,))))
+    except DiscoveryError:
+        return []  # an older version that cannot be had is one that is not offered
+
+
+def on_loopback(url: str, asking: Asking) -> bool:
+    """Whether what a document names may lie on loopback: only where the document came from there itself."""
+    host = host_of(url)
+    return asking.local and host is not None and is_loopback(host)
+
+
+def _card_of_entry(entry: CatalogEntry, asking: Asking, answer: Fetched | None = None) -> Flow[Located]:
+    """The card that an entry names or holds. ``answer`` is the catalog, where it was fetched just now."""
+    listed = entry.listed
+    if entry.card is None:
+        return (yield from _linked_card(entry, asking))
+    if answer is None and listed is not None and asking.mode == "refresh":
+        return (yield from _find_entry(listed.asked, entry.identifier, entry.version, asking))
+    findings = check_digest(entry, None)
+    document = dict(entry.card)
+    return Located(
+        place=Place(url=listed.url if listed is not None else entry.source),
+        answer=answer if answer is not None else _told(entry, listed),
+        document=document,
+        entry=entry,
+        inline=True,
+        location=location_of_entry(entry),
+        expires_at=listed.expires_at if listed is not None else float("inf"),
+        findings=findings,
+        size=len(json.dumps(document)),
+    )
+
+
+def _told(entry: CatalogEntry, listed: Listed | None) -> Fetched:
+    """The catalog of an entry that was listed before, or handed over: there is nothing to be kept."""
+    return Fetched(
+        requested=listed.asked if listed is not None else entry.source,
+        url=listed.url if listed is not None else "",
+        status=200,
+        headers={"etag": listed.etag} if listed is not None and listed.etag else {},
+        body=b"",
+        channel=listed.channel if listed is not None else "tls",
+        fetched_at=listed.fetched_at if listed is not None else 0.0,
+        expires_at=listed.expires_at if listed is not None else float("inf"),
+        redirects=listed.redirects if listed is not None else (),
+    )
+
+
+def _linked_card(entry: CatalogEntry, asking: Asking) -> Flow[Located]:
+    """A linked card comes from its own host, and owes the catalog nothing."""
+    url = entry.url or ""
+    inner = replace(asking, local=asking.local and (entry.listed is None or on_loopback(entry.listed.url, asking)))
+    try:
+        place = read_place(url) if entry.base else Document(url=url)
+        located = yield from locate(place, inner)
+    except ValueError:
+        raise BlockedError("scheme", "the entry's url is no absolute URL", url=entry.source, step="locate") from None
+    return replace(
+        located,
+        entry=entry,
+        location=location_of_entry(entry),
+        expires_at=entry.listed.expires_at if entry.listed is not None else float("inf"),
+        findings=check_digest(entry, located.answer.body),
+    )
+
+
+def location_of_target(target: object) -> str | None:
+    """The location that the past of a target belongs to, or ``None`` where none is remembered."""
+    if isinstance(target, EntryOf):
+        return f"{location_of(target.url)}#{target.identifier}"
+    if isinstance(target, CatalogEntry):
+        return location_of_entry(target)
+    url = getattr(target, "url", None) or getattr(target, "origin", None)
+    return location_of(url) if url is not None else None
+
+
+def location_of_entry(entry: CatalogEntry) -> str | None:
+    """The location that the past of an entry belongs to: its catalog and its identifier."""
+    if entry.listed is not None:
+        return f"{location_of(entry.listed.asked)}#{entry.identifier}"
+    return location_of(entry.url) if entry.url is not None else None
+
+
+def _ask_manifests(target: Domain, asking: Asking, nothing: NotFoundError) -> Flow[Located]:
+    """The last stage of a domain's walk: three places asked together; the first usable one, in their order, wins."""
+    fetches = tuple(
+        replace(asking.fetch(target.origin + path, kind), limit=asking.limits.card_bytes) for path, kind in MANIFESTS
+    )
+    answers: tuple[Fetched | DiscoveryError, ...] = yield fetches
+    attempts, failures = list(nothing.attempts), []
+    for fetch, answer in zip(fetches, answers, strict=True):
+        try:
+            if isinstance(answer, DiscoveryError):
+                raise answer
+            miss = _miss(answer)
+            if miss is None:
+                entry = yield from _pick(answer, asking, None)
+                found = yield from _card_of_walk(entry, asking, answer)
+                return replace(found, attempts=tuple(attempts), location=location_of(target.origin + WELL_KNOWN))
+            attempts.append(Attempt(url=fetch.url, status=answer.status, reason=miss))
+        except _OfTheCardError as error:
+            raise error.error from None
+        except DiscoveryError as error:
+            if error.code == "ambiguous":
+                raise
+            if isinstance(error, (FetchError, AuthError, BlockedError)):
+                failures.append(error)
+            status = answer.status if isinstance(answer, Fetched) else None
+            attempts.append(Attempt(url=fetch.url, status=status, reason=_reason(error)))
+    if len(failures) == len(fetches):
+        first = failures[0]
+        if isinstance(first, (FetchError, AuthError)):
+            first.attempts = tuple(attempts)
+        raise first
+    raise nothing_found(attempts, private=asking.auth_for is None)
+
+
+class _OfTheCardError(Exception):
+    """A failure of the card that a manifest named, and so of the whole walk."""
+
+    def __init__(self, error: DiscoveryError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _card_of_walk(entry: CatalogEntry, asking: Asking, answer: Fetched) -> Flow[Located]:
+    try:
+        found = yield from _card_of_entry(entry, asking, answer)
+    except DiscoveryError as error:
+        raise _OfTheCardError(error) from error
+    return replace(found, walked_from=host_of(answer.requested))
+
+
+def _miss(answer: Fetched) -> str | None:
+    if answer.status in _NOT_HERE:
+        return _NOT_HERE[answer.status]
+    if 200 <= answer.status < 300 and is_page(answer):
+        return "an HTML page"
+    check_status(answer)
+    return None
+
+
+def _reason(error: DiscoveryError) -> str:
+    if error.code == "no-card":
+        return "lists no A2A agent"
+    return "" if error.code == "http-status" else error.code
+
+
+def walked_elsewhere(located: Located, authority: str | None, *, local: bool) -> bool:
+    """Whether a domain's walk ended at the card of another site."""
+    start = located.walked_from
+    return start is not None and (authority is None or not same_site(start, authority, local=local))
