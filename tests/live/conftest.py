@@ -102,6 +102,17 @@ async def discovery(tls: ssl.SSLContext) -> AsyncIterator[Callable[..., Discover
 
 
 @pytest.fixture(scope="session")
+def redis_url() -> str:
+    """A Redis server that the tests may write to; `.ci/run` starts one. Every key holds the port of a peer."""
+    url = os.environ.get("A2A_TEST_REDIS_URL")
+    if not url:
+        missing("A2A_TEST_REDIS_URL names no Redis server")
+    if importlib.util.find_spec("redis") is None:
+        missing("redis is not installed")
+    return str(url)
+
+
+@pytest.fixture(scope="session")
 def python_peer(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
     absent = [name for name in ("a2a", "starlette", "uvicorn", "jwt") if importlib.util.find_spec(name) is None]
     if absent:

@@ -67,6 +67,7 @@ HYBRID = (("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+J
 VARIANTS = {
     "plain": Variant(),
     "max-age": Variant(cache_control="public, max-age=600"),
+    "shared": Variant(cache_control="public, max-age=600"),
     "unsigned": Variant(signed=False),
     "http": Variant(tls=False),
     "hybrid": Variant(interfaces=HYBRID),
