@@ -7,55 +7,36 @@ before the core says `Keep`.
 
 from __future__ import annotations
 
-import asyncio
+import functools
 import hashlib
-import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from a2a_discovery._effects import CacheState, Fetch, Fetched, Kind
+from a2a_discovery._effects import CacheState, Fetch, Fetched
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._http import freshness
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint
 from a2a_discovery._http.freshness import Copy
+from a2a_discovery._http.keeper import Keeper, Pending
 from a2a_discovery._urls import host_of, split, without_userinfo
 from a2a_discovery.errors import FetchError
 
 if TYPE_CHECKING:
     import httpx
-    from hishel import AsyncBaseStorage
 
     from a2a_discovery._http.cache import Cache
     from a2a_discovery._http.exchange import Answer, Condition, Exchange
     from a2a_discovery.policy import Limits, NetworkPolicy
 
-T = TypeVar("T")
-
-log = logging.getLogger("a2a_discovery")
-
-PATIENCE = 3.0
-"""Seconds to wait for a store: longer than for another process's lock, shorter than an origin takes to time out."""
 SKEW = 300.0
 """Seconds by which another machine's clock may be ahead of ours. A copy from further in the future is not used."""
 _GONE = frozenset({401, 403, 404, 405, 410})
 """The origin says that what it once served is not there, or not for us: the stored copy goes."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Pending:
-    """What to write when the core says `Keep`."""
-
-    key: str
-    copy: Copy | None
-    """``None``: the answer must not be stored, and what it replaces goes all the same."""
-    lifetime: float
-    old: Sequence[Copy]
-    aside: bool = False
-    """Keep it in the memory of this process, whatever the store is."""
-    done: bool = False
+_LONG = 2000
+"""Characters of a URL that is worth remembering what it means: longer ones are rare, and could fill the memory."""
 
 
 class Fetcher:
@@ -85,7 +66,7 @@ class Fetcher:
         self._clock = clock
         self._channel = fingerprint(network, transport)
         self._exchange: Exchange | None = None
-        self._storage: AsyncBaseStorage | None = None
+        self._keeper = Keeper(cache, limits, clock)
         self._flights: Flights[Fetched] = Flights()
 
     async def fetch(self, fetch: Fetch) -> Fetched:
@@ -121,65 +102,35 @@ class Fetcher:
         """
         if location is not None:
             self._cache.shelf.remembered[f"{self._channel}\n{location}"] = record
-        if answer is not None:
-            await self._keep(answer)
+        if answer is not None and isinstance(answer.handle, Pending):
+            await self._keeper.write(answer.handle)
 
     def forget(self, location: str) -> None:
         """Remember nothing of a location any more."""
         self._cache.shelf.remembered.pop(f"{self._channel}\n{location}", None)
 
-    async def _keep(self, answer: Fetched) -> None:
-        pending = answer.handle
-        if not isinstance(pending, _Pending) or pending.done:
-            return  # from the store, not storable, or kept already by a caller who shared the request
-        pending.done = True
-        storage = self._open()
-        if storage is None:
-            return
-        from a2a_discovery._http.store import remove, write
-
-        if pending.copy is None or pending.aside:
-            await self._try("remove", remove(storage, pending.old), None)
-        storage = self._open_aside() if pending.aside else storage
-        if pending.copy is not None and storage is not None:
-            work = write(storage, pending.key, pending.copy, lifetime=pending.lifetime, old=pending.old)
-            await self._try("write", work, None)
-
     async def aclose(self) -> None:
-        """Stop what is under way, close the connections and the store. A storage handed in stays open."""
+        """Stop what is under way, close the connections and the store. A storage that was handed in stays open."""
         await self._flights.aclose()
         exchange, self._exchange = self._exchange, None
-        storage, self._storage = self._storage, None
         try:
             if exchange is not None:
                 await exchange.aclose()
         finally:
-            if storage is not None and self._cache.kind != "storage":
-                await self._try("close", storage.close(), None)
+            await self._keeper.aclose()
 
     # Which copy answers
 
     def _key(self, fetch: Fetch) -> str:
         """What a stored answer goes by: the request and the channel, never what it is read as."""
-        try:
-            url = split(fetch.url).normal
-        except ValueError:
-            url = fetch.url
-        parts = ("1", fetch.method, url, self._channel, str(fetch.local and self._network.loopback))
+        parts = ("1", fetch.method, _normal(fetch.url), self._channel, str(fetch.local and self._network.loopback))
         return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _copies(self, fetch: Fetch, key: str) -> list[Copy]:
         """The stored answers to a request, as far as this kind of fetch could have got them itself."""
-        storage = self._open()
-        if storage is None:
-            return []
-        from a2a_discovery._http.store import read
-
-        empty: list[Copy] = []
-        found = await self._try("read", read(storage, key), empty)
-        aside = self._open_aside() if fetch.kind == "profile" else None
-        if aside is not None:
-            found = [*found, *await read(aside, _aside(key))]
+        found = await self._keeper.read(key)
+        if fetch.kind == "profile":
+            found = [*found, *await self._keeper.read_aside(_aside(key))]
         return [copy for copy in found if self._may_answer(copy, fetch)]
 
     def _may_answer(self, copy: Copy, fetch: Fetch) -> bool:
@@ -201,12 +152,11 @@ class Fetcher:
         horizon = self._clock() + SKEW
         return max((each for each in copies if each.at <= horizon), key=lambda each: each.at, default=None)
 
-    def _expires_at(self, copy: Copy, kind: Kind) -> float:
-        return copy.at + self._lifetime(copy, kind)
+    def _lifetime(self, fetch: Fetch, *, url: str, headers: freshness.Fields, at: float) -> float:
+        return freshness.lifetime(headers, at=at, kind=fetch.kind, loopback=_on_loopback(url), limits=self._limits)
 
-    def _lifetime(self, copy: Copy, kind: Kind) -> float:
-        loopback = is_loopback(host_of(copy.url) or "")
-        return freshness.lifetime(copy.headers, at=copy.at, kind=kind, loopback=loopback, limits=self._limits)
+    def _expiry(self, fetch: Fetch, copy: Copy) -> float:
+        return copy.at + self._lifetime(fetch, url=copy.url, headers=copy.headers, at=copy.at)
 
     # From the cache, or from the network
 
@@ -214,38 +164,40 @@ class Fetcher:
         now = self._clock()
         copy = None if private else self._newest(await self._copies(fetch, key))
         if copy is not None:
-            expires = self._expires_at(copy, fetch.kind)
-            if now < expires:
-                return self._from_copy(fetch, copy, "fresh")
-            until = freshness.stale_until(copy.headers, expires_at=expires)
-            if fetch.kind == "keys" and until > expires:
+            expires_at = self._expiry(fetch, copy)
+            if now < expires_at:
+                return _from_copy(fetch, copy, "fresh", expires_at=expires_at)
+            until = freshness.stale_until(copy.headers, expires_at=expires_at)
+            if fetch.kind == "keys" and until > expires_at:
                 until = min(until, copy.at + self._limits.stale_keys)
             if now < until:
-                return self._from_copy(fetch, copy, "stale")
+                return _from_copy(fetch, copy, "stale", expires_at=expires_at)
         url = without_userinfo(fetch.url)
         raise FetchError("connect", f"no stored answer of {url} may be used", url=url, step="fetch")
 
     async def _answer(self, fetch: Fetch, key: str, *, private: bool) -> Fetched:
         copies = [] if private else await self._copies(fetch, key)
         copy = self._newest(copies)
-        if copy is not None and fetch.mode == "use" and self._clock() < self._expires_at(copy, fetch.kind):
-            return self._from_copy(fetch, copy, "fresh")
+        if copy is not None and fetch.mode == "use":
+            expires_at = self._expiry(fetch, copy)
+            if self._clock() < expires_at:
+                return _from_copy(fetch, copy, "fresh", expires_at=expires_at)
         spy = _Spy(fetch.auth_for)
         asked = fetch if fetch.auth_for is None else replace(fetch, auth_for=spy)
         answer, confirmed = await self._ask(asked, copy if fetch.mode != "unconditional" else None)
         at = self._clock()
+        if confirmed is None and answer.status != 200:
+            if answer.status in _GONE:
+                await self._keeper.remove(copies)
+            return _from_answer(fetch, answer, at, expires_at=at)
+        headers: freshness.Fields = freshness.fields(answer.headers)
+        headers = freshness.kept(headers) if confirmed is None else freshness.refreshed(confirmed.headers, headers)
+        lifetime = self._lifetime(fetch, url=answer.url, headers=headers, at=at)
+        new = _copy(fetch, answer, headers, at=at, confirmed=confirmed)
+        pending = None if private or spy.used else _pending(fetch, key, new, lifetime, copies)
         if confirmed is not None:
-            merged = freshness.revalidated(confirmed, answer.headers, at=at)
-            merged = replace(merged, varied=freshness.varied(merged.headers, _sent(fetch, merged.headers)))
-            pending = self._pending(fetch, key, merged, copies)
-            return replace(self._from_copy(fetch, merged, "revalidated"), handle=pending)
-        if answer.status in _GONE and copies:
-            await self._drop(copies)
-        if answer.status != 200:
-            return _from_answer(fetch, answer, at, lifetime=0.0)
-        fresh = _copy_of(fetch, answer, at)
-        pending = None if private or spy.used else self._pending(fetch, key, fresh, copies)
-        return _from_answer(fetch, answer, at, lifetime=self._lifetime(fresh, fetch.kind), handle=pending)
+            return _from_copy(fetch, new, "revalidated", expires_at=at + lifetime, handle=pending)
+        return _from_answer(fetch, answer, at, expires_at=at + lifetime, handle=pending)
 
     async def _ask(self, fetch: Fetch, copy: Copy | None) -> tuple[Answer, Copy | None]:
         """Ask the origin, with the copy's validators where it has any: the answer, and the copy that a 304 confirms."""
@@ -253,55 +205,9 @@ class Fetcher:
         answer = await exchange(fetch, condition=condition)
         if answer.status != 304 or copy is None or condition is None:
             return answer, None
-        if answer.url == copy.url and freshness.confirms(answer.headers, copy.headers):
+        if answer.url == copy.url and freshness.confirms(freshness.fields(answer.headers), copy.headers):
             return answer, copy
         return await exchange(fetch), None  # it speaks of something else than what we hold
-
-    async def _drop(self, copies: Sequence[Copy]) -> None:
-        from a2a_discovery._http.store import remove
-
-        for storage in (self._open(), self._open_aside()):
-            if storage is not None:
-                await self._try("remove", remove(storage, copies), None)
-
-    def _pending(self, fetch: Fetch, key: str, copy: Copy, old: Sequence[Copy]) -> _Pending | None:
-        if self._cache.kind == "off":
-            return None
-        lifetime = self._lifetime(copy, fetch.kind)
-        if freshness.storable(copy.headers):
-            if copy.id is not None and any(each.id == copy.id and _vary(each) != _vary(copy) for each in old):
-                copy = replace(copy, id=None)  # it answers other requests now: another entry
-            return _Pending(key=key, copy=copy, lifetime=lifetime, old=old)
-        if fetch.kind == "profile" and "*" not in _vary(copy):
-            return _Pending(key=_aside(key), copy=replace(copy, id=None), lifetime=lifetime, old=old, aside=True)
-        return _Pending(key=key, copy=None, lifetime=0.0, old=old)
-
-    def _from_copy(self, fetch: Fetch, copy: Copy, state: CacheState) -> Fetched:
-        return Fetched(
-            requested=fetch.url,
-            url=copy.url,
-            status=200,
-            headers=_joined(copy.headers),
-            body=copy.body,
-            channel=copy.channel,
-            cache=state,
-            fetched_at=copy.at,
-            expires_at=self._expires_at(copy, fetch.kind),
-            redirects=copy.redirects,
-        )
-
-    # What is opened at first use
-
-    def _open(self) -> AsyncBaseStorage | None:
-        if self._storage is None and self._cache.kind != "off":
-            try:
-                self._storage = self._cache.open(self._limits, self._clock)
-            except Exception as error:  # noqa: BLE001  (a library may be missing, or of another version)
-                self._failed("open", error)
-        return self._storage
-
-    def _open_aside(self) -> AsyncBaseStorage | None:
-        return None if self._cache.kind == "off" else self._cache.open_memory(self._limits)
 
     def _open_exchange(self) -> Exchange:
         if self._exchange is None:
@@ -309,42 +215,6 @@ class Fetcher:
 
             self._exchange = Exchange(self._network, transport=self._transport, clock=self._clock)
         return self._exchange
-
-    async def _try(self, what: str, work: Awaitable[T], default: T) -> T:
-        """Do something with the store. Whatever goes wrong is a miss, and the log says it once until it works again."""
-        try:
-            async with asyncio.timeout(PATIENCE):
-                result = await work
-        except Exception as error:  # noqa: BLE001  (any store of anybody's make)
-            self._failed(what, error)
-            return default
-        self._cache.trouble.discard(what)
-        return result
-
-    def _failed(self, what: str, error: Exception) -> None:
-        level = logging.DEBUG if what in self._cache.trouble else logging.WARNING
-        self._cache.trouble.add(what)
-        reason = f"{type(error).__name__}: {error}"[:200]
-        details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
-        log.log(level, "a2a.cache.failed", extra=details)
-
-
-def _from_answer(
-    fetch: Fetch, answer: Answer, at: float, *, lifetime: float, handle: _Pending | None = None
-) -> Fetched:
-    return Fetched(
-        requested=fetch.url,
-        url=answer.url,
-        status=answer.status,
-        headers=_joined(answer.headers),
-        body=answer.body,
-        channel=answer.channel,
-        cache="network",
-        fetched_at=at,
-        expires_at=at + lifetime,
-        redirects=answer.redirects,
-        handle=handle,
-    )
 
 
 class _Spy:
@@ -377,18 +247,69 @@ def _sent(fetch: Fetch, headers: freshness.Fields) -> dict[str, str]:
     return sent | {name.lower(): value for name, value in fetch.headers if name.lower() != "accept-encoding"}
 
 
-def _copy_of(fetch: Fetch, answer: Answer, at: float) -> Copy:
-    headers = freshness.kept(answer.headers)
+def _copy(fetch: Fetch, answer: Answer, headers: freshness.Fields, *, at: float, confirmed: Copy | None) -> Copy:
+    """The answer as it will be stored: new, or the copy that a 304 confirmed, with its new fields."""
+    vary = headers.get("vary")
+    if confirmed is None:
+        stored_as, body = None, answer.body
+    else:
+        # Where it depends on other fields than before, it answers other requests: another entry.
+        stored_as, body = confirmed.id if vary == confirmed.headers.get("vary") else None, confirmed.body
     return Copy(
+        id=stored_as,
         method=fetch.method,
         requested=without_userinfo(fetch.url),
         url=answer.url,
         redirects=answer.redirects,
         channel=answer.channel,
         at=at,
-        varied=freshness.varied(headers, _sent(fetch, headers)),
+        varied=freshness.varied(headers, _sent(fetch, headers)) if vary else {},
         headers=headers,
+        body=body,
+    )
+
+
+def _pending(fetch: Fetch, key: str, copy: Copy, lifetime: float, old: Sequence[Copy]) -> Pending:
+    if freshness.storable(copy.headers):
+        return Pending(key=key, copy=copy, lifetime=lifetime, old=old)
+    if fetch.kind == "profile" and "*" not in freshness.members(copy.headers, "vary"):
+        return Pending(key=_aside(key), copy=replace(copy, id=None), lifetime=lifetime, old=old, aside=True)
+    return Pending(key=key, copy=None, lifetime=0.0, old=old)
+
+
+def _from_copy(
+    fetch: Fetch, copy: Copy, state: CacheState, *, expires_at: float, handle: Pending | None = None
+) -> Fetched:
+    return Fetched(
+        requested=fetch.url,
+        url=copy.url,
+        status=200,
+        headers={name: ", ".join(lines) for name, lines in copy.headers.items()},
+        body=copy.body,
+        channel=copy.channel,
+        cache=state,
+        fetched_at=copy.at,
+        expires_at=expires_at,
+        redirects=copy.redirects,
+        handle=handle,
+    )
+
+
+def _from_answer(
+    fetch: Fetch, answer: Answer, at: float, *, expires_at: float, handle: Pending | None = None
+) -> Fetched:
+    return Fetched(
+        requested=fetch.url,
+        url=answer.url,
+        status=answer.status,
+        headers={name: ", ".join(lines) for name, lines in freshness.fields(answer.headers).items()},
         body=answer.body,
+        channel=answer.channel,
+        cache="network",
+        fetched_at=at,
+        expires_at=expires_at,
+        redirects=answer.redirects,
+        handle=handle,
     )
 
 
@@ -401,17 +322,26 @@ def _condition(copy: Copy | None) -> Condition | None:
     return Condition(url=copy.url, headers=headers)
 
 
-def _vary(copy: Copy) -> list[str]:
-    return freshness.members(copy.headers, "vary")
-
-
 def _aside(key: str) -> str:
     """The key of what is kept in memory though it is not stored: nothing else may find it."""
     return f"{key}:profile"
 
 
-def _joined(headers: freshness.Fields) -> dict[str, str]:
-    joined: dict[str, str] = {}
-    for name, value in headers:
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return joined
+def _normal(url: str) -> str:
+    return _known(url)[0] if len(url) <= _LONG else _meaning(url)[0]
+
+
+def _on_loopback(url: str) -> bool:
+    return _known(url)[1] if len(url) <= _LONG else _meaning(url)[1]
+
+
+def _meaning(url: str) -> tuple[str, bool]:
+    """The normal form of a URL, and whether its host is this machine."""
+    try:
+        parts = split(url)
+    except ValueError:
+        return url, False
+    return parts.normal, is_loopback(parts.host)
+
+
+_known = functools.lru_cache(maxsize=2048)(_meaning)

@@ -7,8 +7,8 @@ never as "fresh for longer".
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from a2a_discovery._effects import Channel, Kind
     from a2a_discovery.policy import Limits
 
-Fields = Sequence[tuple[str, str]]
-"""Header fields as received: lower-case names, repeated ones kept apart."""
+Fields = Mapping[str, Sequence[str]]
+"""Header fields as received: lower-case name → the values of its lines, in order."""
 
 STALE = 86_400.0
 """Seconds past its expiry that a copy may stand in for a failing origin: a day of outage, no more."""
@@ -89,15 +89,21 @@ class Directives:
     stale_while_revalidate: float | None = None
 
 
-def values(headers: Fields, name: str) -> list[str]:
-    """The values of all fields of that name."""
-    return [value for field, value in headers if field == name]
+def fields(lines: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Header lines, by name."""
+    grouped: dict[str, list[str]] = {}
+    for name, value in lines:
+        grouped.setdefault(name, []).append(value)
+    return grouped
 
 
 def members(headers: Fields, name: str) -> list[str]:
     """The members of a list-valued field, lower case, over all its lines."""
-    found = [match.group().strip().lower() for value in values(headers, name) for match in _MEMBER.finditer(value)]
-    return [member for member in found if member]
+    found: list[str] = []
+    for value in headers.get(name, ()):
+        parts = _MEMBER.findall(value) if '"' in value else value.split(",")
+        found += [part for each in parts if (part := each.strip().lower())]
+    return found
 
 
 def directives(headers: Fields) -> Directives:
@@ -144,14 +150,12 @@ def _given(headers: Fields, asked: Directives, at: float) -> float | None:
         return 0.0
     if asked.max_age is not None:
         return asked.max_age - _age(headers)
-    expires = values(headers, "expires")
-    if not expires:
+    if not headers.get("expires"):
         return None
-    until = _date(expires[0])
+    until = _date(headers["expires"][0])
     if until is None:
         return 0.0
-    dates = values(headers, "date")
-    date = _date(dates[0]) if dates else None
+    date = _date(headers["date"][0]) if headers.get("date") else None
     return until - (at if date is None else date) - _age(headers)
 
 
@@ -171,23 +175,22 @@ def stale_until(headers: Fields, *, expires_at: float) -> float:
     return expires_at + (STALE if asked.stale_if_error is None else min(STALE, asked.stale_if_error))
 
 
-def kept(headers: Fields) -> tuple[tuple[str, str], ...]:
+def kept(headers: Fields) -> Fields:
     """The fields of an answer that are stored with it (RFC 9111 section 3.1)."""
-    named = {*_NOT_KEPT, *members(headers, "connection")}
-    return tuple((name, value) for name, value in headers if name not in named)
+    named = _NOT_KEPT.union(members(headers, "connection"))
+    return {name: lines for name, lines in headers.items() if name not in named}
 
 
-def refreshed(headers: Fields, news: Fields) -> tuple[tuple[str, str], ...]:
+def refreshed(headers: Fields, news: Fields) -> Fields:
     """The stored fields after a 304: its own replace those of the same name (RFC 9111 section 3.2)."""
-    fresh = [(name, value) for name, value in kept(news) if name not in _OF_THE_BODY]
-    gone = {*_OF_THE_ARRIVAL, *(name for name, _ in fresh)}
-    return (*((name, value) for name, value in headers if name not in gone), *fresh)
+    fresh = {name: lines for name, lines in kept(news).items() if name not in _OF_THE_BODY}
+    return {name: lines for name, lines in headers.items() if name not in _OF_THE_ARRIVAL} | fresh
 
 
 def validators(headers: Fields) -> tuple[tuple[str, str], ...]:
     """The conditional request's fields: exactly the stored validators, as they were written."""
     pairs = (("if-none-match", "etag"), ("if-modified-since", "last-modified"))
-    found = ((name, values(headers, field)) for name, field in pairs)
+    found = ((name, headers.get(field, ())) for name, field in pairs)
     return tuple((name, tags[0]) for name, tags in found if len(tags) == 1 and _sendable(tags[0]))
 
 
@@ -196,7 +199,7 @@ def confirms(news: Fields, headers: Fields) -> bool:
 
     The comparison is the weak one: some servers answer the strong form of a weak tag.
     """
-    named, ours = values(news, "etag"), values(headers, "etag")
+    named, ours = news.get("etag"), headers.get("etag")
     return not named or not ours or named[0].removeprefix("W/") == ours[0].removeprefix("W/")
 
 
@@ -209,11 +212,6 @@ def answers(copy: Copy, sent: Mapping[str, str]) -> bool:
     """Whether a copy answers a request with these fields (RFC 9111 section 4.1)."""
     names = members(copy.headers, "vary")
     return "*" not in names and all(copy.varied.get(name) == sent.get(name) for name in names)
-
-
-def revalidated(copy: Copy, news: Fields, *, at: float) -> Copy:
-    """The copy after a 304 that arrived ``at``."""
-    return replace(copy, headers=refreshed(copy.headers, news), at=at)
 
 
 def _sendable(tag: str) -> bool:

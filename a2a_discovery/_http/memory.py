@@ -54,4 +54,8 @@ def _record(entry: Entry, body: bytes) -> Record:
 def _entry(record: Record) -> Entry:
     value: tuple[Request, Response, bytes] = record.value
     request, response, body = value
-    return Entry(id=record.id, request=request, response=replace(response, stream=Body(body)))
+    return Entry(
+        id=record.id,
+        request=request,
+        response=Response(status_code=response.status_code, headers=response.headers, stream=Body(body)),
+    )

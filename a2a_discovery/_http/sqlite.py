@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -58,6 +58,7 @@ _SCHEMA = (
         id BLOB NOT NULL UNIQUE,
         key TEXT NOT NULL,
         variant TEXT NOT NULL,
+        sent TEXT NOT NULL,
         head TEXT NOT NULL,
         at REAL NOT NULL,
         ttl REAL,
@@ -68,18 +69,17 @@ _SCHEMA = (
     """,
     f"CREATE INDEX IF NOT EXISTS {_TABLE}_used ON {_TABLE} (used)",
 )
-_READ = f"SELECT id, head, body, used FROM {_TABLE} WHERE key = ?"  # noqa: S608  (the table's name is ours)
+_READ = f"SELECT id, sent, head, body, used FROM {_TABLE} WHERE key = ?"  # noqa: S608  (the table's name is ours)
 _TOUCH = f"UPDATE {_TABLE} SET used = ? WHERE id = ?"  # noqa: S608
 _REMOVE = f"DELETE FROM {_TABLE} WHERE id = ?"  # noqa: S608
 _WRITE = f"""
-INSERT INTO {_TABLE} (id, key, variant, head, body, at, ttl, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO {_TABLE} (id, key, variant, sent, head, body, at, ttl, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key, variant) DO UPDATE SET
-    id = excluded.id, head = excluded.head, body = excluded.body, at = excluded.at, ttl = excluded.ttl,
-    used = excluded.used
+    id = excluded.id, sent = excluded.sent, head = excluded.head, body = excluded.body, at = excluded.at,
+    ttl = excluded.ttl, used = excluded.used
 WHERE excluded.at >= {_TABLE}.at
 """  # noqa: S608
-_HEAD = f"SELECT head FROM {_TABLE} WHERE id = ?"  # noqa: S608
-_RENEW = f"UPDATE {_TABLE} SET head = ?, at = ?, used = ? WHERE id = ? AND at <= ?"  # noqa: S608
+_RENEW = f"UPDATE {_TABLE} SET head = ?, at = ? WHERE id = ? AND at <= ?"  # noqa: S608
 _EXPIRED = f"DELETE FROM {_TABLE} WHERE at + ttl < ?"  # noqa: S608
 _EVICT = f"""
 DELETE FROM {_TABLE} WHERE id IN (
@@ -204,11 +204,11 @@ class SqliteStore(Store):
     def _get(self, connection: sqlite3.Connection, key: str) -> list[Entry]:
         now = self._clock()
         rows = connection.execute(_READ, (key,)).fetchall()
-        due = [(now, id_) for id_, _, _, used in rows if now - used >= _TOUCHED]
+        due = [(now, row[0]) for row in rows if now - row[-1] >= _TOUCHED]
         if due:
             with suppress(sqlite3.OperationalError):  # busy or read-only: the answer is there all the same
                 connection.executemany(_TOUCH, due)
-        return [entry for id_, head, body, _ in rows if (entry := _unpack(id_, head, body)) is not None]
+        return [entry for row in rows if (entry := _unpack(*row[:-1])) is not None]
 
     def _replace(
         self,
@@ -221,8 +221,9 @@ class SqliteStore(Store):
         old: Sequence[uuid.UUID],
     ) -> None:
         now, request, response = self._clock(), entry.request, entry.response
-        head, size = _pack(request, response), len(body) + size_of(request, response)
-        row = (entry.id.bytes, key, variant(request, response), head, body, arrived(response.headers), ttl, now)
+        sent = json.dumps([request.method, request.url, _lists(request.headers), response.status_code])
+        head, size = json.dumps(_lists(response.headers)), len(body) + size_of(request, response)
+        row = (entry.id.bytes, key, variant(request, response), sent, head, body, arrived(response.headers), ttl, now)
         with _transaction(connection):
             connection.executemany(_REMOVE, [(each.bytes,) for each in old])
             if size <= self._max_bytes // 4:  # one answer must not push out a quarter of all others
@@ -231,12 +232,7 @@ class SqliteStore(Store):
 
     def _update(self, connection: sqlite3.Connection, id_: uuid.UUID, headers: Headers) -> None:
         at = arrived(headers)
-        with _transaction(connection):
-            row = connection.execute(_HEAD, (id_.bytes,)).fetchone()
-            entry = None if row is None else _unpack(id_.bytes, row[0], b"")
-            if entry is not None:
-                head = _pack(entry.request, replace(entry.response, headers=headers))
-                connection.execute(_RENEW, (head, at, self._clock(), id_.bytes, at))
+        connection.execute(_RENEW, (json.dumps(_lists(headers)), at, id_.bytes, at))
 
     def _remove(self, connection: sqlite3.Connection, id_: uuid.UUID) -> None:
         connection.execute(_REMOVE, (id_.bytes,))
@@ -326,22 +322,17 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _pack(request: Request, response: Response) -> str:
-    sent, received = _lists(request.headers), _lists(response.headers)
-    return json.dumps([request.method, request.url, sent, response.status_code, received])
-
-
 def _lists(headers: Headers) -> dict[str, list[str]]:
     return {name: headers.get_list(name) or [] for name in headers}
 
 
-def _unpack(id_: bytes, head: str, body: bytes) -> Entry | None:
+def _unpack(id_: bytes, sent: str, head: str, body: bytes) -> Entry | None:
     try:
-        method, url, sent, status, received = json.loads(head)
+        method, url, fields, status = json.loads(sent)
         return Entry(
             id=uuid.UUID(bytes=id_),
-            request=Request(method=method, url=url, headers=Headers(sent)),
-            response=Response(status_code=status, headers=Headers(received), stream=Body(body)),
+            request=Request(method=method, url=url, headers=Headers(fields)),
+            response=Response(status_code=status, headers=Headers(json.loads(head)), stream=Body(body)),
         )
     except (ValueError, TypeError, AttributeError):
         return None  # not as we wrote it: as if it weren't there; it goes when it is replaced

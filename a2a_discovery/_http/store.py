@@ -113,7 +113,7 @@ async def remove(storage: AsyncBaseStorage, copies: Sequence[Copy]) -> None:
 
 def variant(request: Request, response: Response) -> str:
     """Which of the answers under one key this is, by the request fields that its ``Vary`` names."""
-    names = sorted(set(members([("vary", value) for value in response.headers.get_list("vary") or []], "vary")))
+    names = sorted(set(members({"vary": response.headers.get_list("vary") or ()}, "vary")))
     return json.dumps([(name, request.headers.get(name)) for name in names])
 
 
@@ -131,14 +131,11 @@ def size_of(request: Request, response: Response) -> int:
 
 
 def _pack(copy: Copy) -> tuple[Request, Response]:
-    grouped: dict[str, list[str]] = {}
-    for name, value in copy.headers:
-        if name != MARK:
-            grouped.setdefault(name, []).append(value)
     mark = {"at": copy.at, "url": copy.url, "redirects": copy.redirects, "channel": copy.channel}
-    grouped[MARK] = [json.dumps(mark)]
+    fields = {name: [*lines] for name, lines in copy.headers.items()}
+    fields[MARK] = [json.dumps(mark)]
     request = Request(method=copy.method, url=copy.requested, headers=Headers(copy.varied))
-    return request, Response(status_code=200, headers=Headers(grouped), stream=None)
+    return request, Response(status_code=200, headers=Headers(fields), stream=None)
 
 
 def _unpack(entry: Entry, body: bytes) -> Copy | None:
@@ -147,7 +144,6 @@ def _unpack(entry: Entry, body: bytes) -> Copy | None:
     if mark is None or entry.response.status_code != 200:
         return None
     fields = entry.response.headers
-    names = [name for name in fields if name != MARK]
     try:
         return Copy(
             id=entry.id,
@@ -158,7 +154,7 @@ def _unpack(entry: Entry, body: bytes) -> Copy | None:
             channel=mark["channel"],
             at=float(mark["at"]),
             varied=dict(entry.request.headers.items()),
-            headers=tuple((name, value) for name in names for value in fields.get_list(name) or ()),
+            headers={name: fields.get_list(name) or () for name in fields if name != MARK},
             body=body,
         )
     except (KeyError, TypeError, ValueError):

@@ -223,7 +223,7 @@ async def test_what_the_cache_believes_to_be_sent_is_what_is_sent(desk: Any) -> 
     await desk.get(headers=(("A2A-Extensions", "urn:x"),))
     fetch = Fetch(url=URL, kind="card", limit=1, headers=(("A2A-Extensions", "urn:x"),))
 
-    for name, value in _sent(fetch, (("vary", "accept"),)).items():
+    for name, value in _sent(fetch, {"vary": ["accept"]}).items():
         assert desk.origin.last.headers[name] == value
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from a2a_discovery._http import freshness
 from a2a_discovery._http.freshness import Copy
+from a2a_discovery._http.freshness import fields as by_name
 from a2a_discovery.policy import Limits
 
 AT = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
@@ -17,7 +18,7 @@ LIMITS = Limits()
 
 
 def lifetime(*fields: tuple[str, str], kind: Any = "card", loopback: bool = False, limits: Limits = LIMITS) -> float:
-    return freshness.lifetime(fields, at=AT, kind=kind, loopback=loopback, limits=limits)
+    return freshness.lifetime(by_name(fields), at=AT, kind=kind, loopback=loopback, limits=limits)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_a_profile_that_may_stay_longer_does() -> None:
     ],
 )
 def test_what_may_not_be_stored_or_could_not_be_found_again_is_not(fields: list[tuple[str, str]], stored: bool) -> None:
-    assert freshness.storable(fields) is stored
+    assert freshness.storable(by_name(fields)) is stored
 
 
 @pytest.mark.parametrize(
@@ -132,11 +133,11 @@ def test_what_may_not_be_stored_or_could_not_be_found_again_is_not(fields: list[
     ],
 )
 def test_a_copy_stands_in_for_a_day_unless_its_origin_forbids_or_shortens_it(value: str, seconds: float) -> None:
-    assert freshness.stale_until((("cache-control", value),), expires_at=AT) == AT + seconds
+    assert freshness.stale_until({"cache-control": [value]}, expires_at=AT) == AT + seconds
 
 
 def test_the_validators_go_back_exactly_as_they_came() -> None:
-    fields = (("etag", 'W/"a b,c"'), ("last-modified", "yesterday, about noon"))
+    fields = {"etag": ['W/"a b,c"'], "last-modified": ["yesterday, about noon"]}
 
     assert freshness.validators(fields) == (
         ("if-none-match", 'W/"a b,c"'),
@@ -146,11 +147,11 @@ def test_the_validators_go_back_exactly_as_they_came() -> None:
 
 @pytest.mark.parametrize("tag", ["", "a\nb", "é", '"' + "x" * 5000 + '"', " padded "])
 def test_a_validator_that_no_request_can_carry_is_not_sent(tag: str) -> None:
-    assert freshness.validators((("etag", tag),)) == ()
+    assert freshness.validators({"etag": [tag]}) == ()
 
 
 def test_two_entity_tags_in_one_answer_are_none() -> None:
-    assert freshness.validators((("etag", '"1"'), ("etag", '"2"'))) == ()
+    assert freshness.validators({"etag": ['"1"', '"2"']}) == ()
 
 
 @pytest.mark.parametrize(
@@ -165,53 +166,51 @@ def test_two_entity_tags_in_one_answer_are_none() -> None:
     ],
 )
 def test_a_304_counts_only_for_the_entity_tag_it_names(theirs: str | None, ours: str | None, same: bool) -> None:
-    news = () if theirs is None else (("etag", theirs),)
-    fields = () if ours is None else (("etag", ours),)
+    news = {} if theirs is None else {"etag": [theirs]}
+    fields = {} if ours is None else {"etag": [ours]}
 
     assert freshness.confirms(news, fields) is same
 
 
 def test_a_304_replaces_fields_but_none_that_describe_the_body() -> None:
-    stored = (
-        ("content-type", "application/json"),
-        ("cache-control", "max-age=60"),
-        ("age", "50"),
-        ("date", "Tue, 14 Nov 2023 22:13:20 GMT"),
-        ("x-kept", "1"),
-    )
-    news = (
-        ("content-type", "text/html"),
-        ("content-length", "0"),
-        ("cache-control", "max-age=90"),
-        ("cache-control", "private"),
-        ("connection", "x-hop"),
-        ("x-hop", "1"),
-    )
+    stored = {
+        "content-type": ["application/json"],
+        "cache-control": ["max-age=60"],
+        "age": ["50"],
+        "date": ["Tue, 14 Nov 2023 22:13:20 GMT"],
+        "x-kept": ["1"],
+    }
+    news = {
+        "content-type": ["text/html"],
+        "content-length": ["0"],
+        "cache-control": ["max-age=90", "private"],
+        "connection": ["x-hop"],
+        "x-hop": ["1"],
+    }
 
-    assert freshness.refreshed(stored, news) == (
-        ("content-type", "application/json"),
-        ("x-kept", "1"),
-        ("cache-control", "max-age=90"),
-        ("cache-control", "private"),
-    )
+    assert freshness.refreshed(stored, news) == {
+        "content-type": ["application/json"],
+        "x-kept": ["1"],
+        "cache-control": ["max-age=90", "private"],
+    }
 
 
 def test_fields_of_one_connection_and_cookies_are_not_stored() -> None:
-    fields = (
-        ("connection", "close, X-Hop"),
-        ("x-hop", "1"),
-        ("transfer-encoding", "chunked"),
-        ("content-encoding", "gzip"),
-        ("content-length", "10"),
-        ("set-cookie", "session=secret"),
-        ("etag", '"1"'),
-    )
+    fields = {
+        "connection": ["close, X-Hop"],
+        "x-hop": ["1"],
+        "transfer-encoding": ["chunked"],
+        "content-encoding": ["gzip"],
+        "content-length": ["10"],
+        "set-cookie": ["session=secret"],
+        "etag": ['"1"'],
+    }
 
-    assert freshness.kept(fields) == (("etag", '"1"'),)
+    assert freshness.kept(fields) == {"etag": ['"1"']}
 
 
 def copy(vary: str, **varied: str) -> Copy:
-    url, fields = "https://a.example/", (("vary", vary),) if vary else ()
+    url, fields = "https://a.example/", {"vary": [vary]} if vary else {}
     sent = {name.replace("_", "-"): value for name, value in varied.items()}
     return Copy(requested=url, url=url, channel="tls", at=AT, headers=fields, body=b"", varied=sent)
 
@@ -258,7 +257,7 @@ FIELDS = st.lists(st.tuples(NAMES, VALUES), max_size=6)
 def test_whatever_a_server_writes_the_lifetime_is_between_nothing_and_the_cap(
     fields: list[tuple[str, str]], at: float, kind: Any, loopback: bool
 ) -> None:
-    seconds = freshness.lifetime(fields, at=at, kind=kind, loopback=loopback, limits=LIMITS)
+    seconds = freshness.lifetime(by_name(fields), at=at, kind=kind, loopback=loopback, limits=LIMITS)
 
     assert 0 <= seconds <= (LIMITS.keys_ttl if kind == "keys" else LIMITS.max_ttl)
 
@@ -267,10 +266,10 @@ def test_whatever_a_server_writes_the_lifetime_is_between_nothing_and_the_cap(
 def test_whatever_a_server_writes_nothing_raises_and_no_copy_stands_in_for_more_than_a_day(
     fields: list[tuple[str, str]], news: list[tuple[str, str]]
 ) -> None:
-    merged = freshness.refreshed(freshness.kept(fields), news)
+    merged = freshness.refreshed(freshness.kept(by_name(fields)), by_name(news))
 
     assert AT <= freshness.stale_until(merged, expires_at=AT) <= AT + 86_400
     assert all(value.isascii() and value.isprintable() for _, value in freshness.validators(merged))
     freshness.storable(merged)
-    freshness.confirms(news, fields)
+    freshness.confirms(by_name(news), merged)
     freshness.varied(merged, {"accept": "x"})

@@ -1,0 +1,148 @@
+"""The stores of one fetcher: opened at first use, and never a reason to fail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from a2a_discovery._http.freshness import Copy
+
+if TYPE_CHECKING:
+    from hishel import AsyncBaseStorage
+
+    from a2a_discovery._http.cache import Cache
+    from a2a_discovery.policy import Limits
+
+T = TypeVar("T")
+
+log = logging.getLogger("a2a_discovery")
+
+PATIENCE = 3.0
+"""Seconds to wait for a store: longer than for another process's lock, shorter than an origin takes to time out."""
+_BEHIND = 64
+"""Renewals under way at most before a caller waits for his."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Pending:
+    """What to write when the core says `Keep`."""
+
+    key: str
+    copy: Copy | None
+    """``None``: the answer must not be stored, and what it replaces goes all the same."""
+    lifetime: float
+    """Seconds it stays fresh."""
+    old: Sequence[Copy]
+    aside: bool = False
+    """It stays in the memory of this process, whatever the store is."""
+    done: bool = False
+
+
+class Keeper:
+    """Reads and writes copies. Whatever goes wrong is a miss, and the log says it once until it works again.
+
+    Args:
+        cache: the description of where.
+        limits: how much the memory holds.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(self, cache: Cache, limits: Limits, clock: Callable[[], float]) -> None:
+        self._cache = cache
+        self._limits = limits
+        self._clock = clock
+        self._storage: AsyncBaseStorage | None = None
+        self._renewals: set[asyncio.Task[None]] = set()
+        self.off = cache.kind == "off"
+
+    async def read(self, key: str) -> list[Copy]:
+        """The copies under a key."""
+        storage = self._open()
+        if storage is None:
+            return []
+        from a2a_discovery._http.store import read
+
+        empty: list[Copy] = []
+        return await self._try("read", read(storage, key), empty)
+
+    async def read_aside(self, key: str) -> list[Copy]:
+        """The copies that this process alone keeps under a key."""
+        if self.off:
+            return []
+        from a2a_discovery._http.store import read
+
+        return await read(self._cache.open_memory(self._limits), key)
+
+    async def write(self, pending: Pending) -> None:
+        """Write what is pending, unless a caller who shared the request did so.
+
+        A renewal after a 304 is not waited for: losing it costs one more 304, waiting for it costs every one.
+        """
+        if self.off or pending.done:
+            return
+        pending.done = True
+        if pending.copy is None or pending.aside:
+            await self.remove(pending.old)
+        if pending.copy is None:
+            return
+        storage = self._cache.open_memory(self._limits) if pending.aside else self._open()
+        if storage is None:
+            return
+        from a2a_discovery._http.store import write
+
+        work = write(storage, pending.key, pending.copy, lifetime=pending.lifetime, old=pending.old)
+        if pending.copy.id is None or self._cache.kind == "memory" or len(self._renewals) >= _BEHIND:
+            await self._try("write", work, None)
+            return
+        task = asyncio.create_task(self._try("write", work, None))
+        self._renewals.add(task)
+        task.add_done_callback(self._renewals.discard)
+
+    async def remove(self, copies: Sequence[Copy]) -> None:
+        """Remove copies, from wherever they are."""
+        if self.off or not copies:
+            return
+        from a2a_discovery._http.store import remove
+
+        storage = self._open()
+        if storage is not None:
+            await self._try("remove", remove(storage, copies), None)
+        await remove(self._cache.open_memory(self._limits), copies)
+
+    async def aclose(self) -> None:
+        """Finish what is being written, and close the store. A storage that was handed in stays open."""
+        if self._renewals:
+            await asyncio.wait(self._renewals)
+        storage, self._storage = self._storage, None
+        if storage is not None and self._cache.kind != "storage":
+            await self._try("close", storage.close(), None)
+
+    def _open(self) -> AsyncBaseStorage | None:
+        if self._storage is None and not self.off:
+            try:
+                self._storage = self._cache.open(self._limits, self._clock)
+            except Exception as error:  # noqa: BLE001  (a library may be missing, or of another version)
+                self._failed("open", error)
+        return self._storage
+
+    async def _try(self, what: str, work: Awaitable[T], default: T) -> T:
+        if self._cache.kind == "memory":
+            return await work
+        try:
+            async with asyncio.timeout(PATIENCE):
+                result = await work
+        except Exception as error:  # noqa: BLE001  (any store of anybody's make)
+            self._failed(what, error)
+            return default
+        self._cache.trouble.discard(what)
+        return result
+
+    def _failed(self, what: str, error: Exception) -> None:
+        level = logging.DEBUG if what in self._cache.trouble else logging.WARNING
+        self._cache.trouble.add(what)
+        reason = f"{type(error).__name__}: {error}"[:200]
+        details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
+        log.log(level, "a2a.cache.failed", extra=details)
