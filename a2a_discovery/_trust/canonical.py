@@ -40,39 +40,45 @@ def canonical(document: Mapping[str, Any], form: MatchedForm) -> bytes:
     Raises:
         ValueError: the document has no such form: a lone surrogate, a number beyond a double, nesting beyond `DEPTH`.
     """
-    return write(view(document, form), form)
+    return write(view(document, form).covered, form)
 
 
-def view(document: Mapping[str, Any], form: MatchedForm) -> dict[str, Any]:
-    """What of a document a form covers, as plain JSON; parts of it may be the document's own.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What of a document a form covers, as plain JSON; parts of it may be the document's own."""
+
+    covered: dict[str, Any]
+    full: dict[str, Any]
+    """The same before the ``sdk`` forms delete everything empty from it."""
+    defaults_only: bool
+    """What ``full`` lacks of the document is unset or an implicit default, so that it says the same."""
+
+
+def view(document: Mapping[str, Any], form: MatchedForm) -> View:
+    """See a document through a form.
 
     Raises:
         ValueError: nesting beyond `DEPTH`.
     """
     card = {name: value for name, value in document.items() if name != "signatures"}
     if form == "received":
-        return card
-    if form in ("spec", "spec+unknown"):
-        return _message(card, "AgentCard", keep_unknown=form == "spec+unknown", proto_names=False)
-    pruned = _pruned(proto_view(card), DEPTH)
-    return pruned if pruned is not None else {}
+        return View(covered=card, full=card, defaults_only=True)
+    walk = _Walk(keep_unknown=form == "spec+unknown", proto_names=form in PRUNED)
+    full = _message(card, "AgentCard", walk)
+    covered = (_pruned(full, DEPTH) or {}) if form in PRUNED else full
+    # Beside an unknown member even a default can say something: an empty list of requirements hides an older one.
+    return View(covered=covered, full=full, defaults_only=not walk.strange)
 
 
-def write(value: Mapping[str, Any], form: MatchedForm) -> bytes:
-    """Write a view: RFC 8785, except for ``python-json``.
+def write(covered: Mapping[str, Any], form: MatchedForm) -> bytes:
+    """Write what a form covers: RFC 8785, except for ``python-json``.
 
     Raises:
         ValueError: it has no such form.
     """
     if form == "python-json":
-        return json.dumps(_doubles(value, DEPTH), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-    return jcs_bytes(value)
-
-
-def proto_view(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A card as the SDKs' parsers keep it: what the ``sdk`` form then deletes everything empty from."""
-    card = {name: value for name, value in document.items() if name != "signatures"}
-    return _message(card, "AgentCard", keep_unknown=False, proto_names=True)
+        return json.dumps(_doubles(covered, DEPTH), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return jcs_bytes(covered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,7 @@ class Payload:
     """A card in one form."""
 
     form: MatchedForm
+    view: View
     signed: bytes
     encoded: bytes
     """A dot and the base64url of it: the second half of the JWS signing input (RFC 7515 section 5.1)."""
@@ -91,7 +98,6 @@ class Forms:
     def __init__(self, document: Mapping[str, Any], forms: Iterable[Form]) -> None:
         self._document = document
         self._todo: Iterator[MatchedForm] = iter([each for form in forms for each in _VARIANTS.get(form, (form,))])
-        self._views: list[dict[str, Any]] = []
         self._made: list[Payload] = []
 
     def __iter__(self) -> Iterator[Payload]:
@@ -105,61 +111,67 @@ class Forms:
             try:
                 seen = view(self._document, form)
                 # Members of a view are the document's own, so equal views are equal bytes.
-                if form != "python-json" and seen in self._views:
+                if form != "python-json" and any(seen.covered == made.view.covered for made in self._made):
                     continue
-                signed = write(seen, form)
+                signed = write(seen.covered, form)
             except (ValueError, RecursionError):  # this card has no such form, so nobody signed it
                 continue
-            self._views.append(seen)
             encoded = b"." + urlsafe_b64encode(signed).rstrip(b"=")
-            self._made.append(Payload(form=form, signed=signed, encoded=encoded))
+            self._made.append(Payload(form=form, view=seen, signed=signed, encoded=encoded))
             return True
         return False
 
 
+PRUNED: frozenset[MatchedForm] = frozenset(("sdk", "python-json"))
+"""The forms without anything empty in them."""
 _VARIANTS: Mapping[Form, tuple[MatchedForm, ...]] = {"spec": ("spec", "spec+unknown")}
 
 
 # --- the views
 
 
-def _message(value: dict[str, Any], kind: str, *, keep_unknown: bool, proto_names: bool) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Walk:
+    """How a document is walked along the messages, and whether that met a member that A2A 1.0 does not know."""
+
+    keep_unknown: bool
+    proto_names: bool
+    """Members are read under the names of the definition too."""
+    strange: bool = False
+
+
+def _message(value: dict[str, Any], kind: str, walk: _Walk) -> dict[str, Any]:
     """One message by section 8.4.1 rule 1: unset members and implicit ones at their default are left out."""
     fields = MESSAGES[kind]
     seen: dict[str, Any] = {}
     for name, member in value.items():
         field = fields.get(name)
-        if field is None and proto_names:
+        walk.strange |= field is None
+        if field is None and walk.proto_names:
             known = PROTO_NAMES[kind].get(name)
             if known is None or known in value:  # a member spelled both ways is read by its JSON name
                 continue
             name, field = known, fields[known]  # noqa: PLW2901
         if field is None:
-            if keep_unknown:
+            if walk.keep_unknown:
                 seen[name] = member
         elif member is not None:  # ProtoJSON: null is unset
-            member = _member(member, field, keep_unknown=keep_unknown, proto_names=proto_names)  # noqa: PLW2901
+            if field.message is not None:
+                member = _member(member, field, field.message, walk)  # noqa: PLW2901
             if field.kept or not _is_default(member, field):
                 seen[name] = member
     return seen
 
 
-def _member(value: Any, field: Field, *, keep_unknown: bool, proto_names: bool) -> Any:
+def _member(value: Any, field: Field, kind: str, walk: _Walk) -> Any:
     # A value of a shape that the definition does not give stays as it is: nothing is repaired on the way to the bytes.
-    kind = field.message
-    if kind is None:
-        return value
-
-    def inside(part: Any) -> Any:
-        if not isinstance(part, dict):
-            return part
-        return _message(part, kind, keep_unknown=keep_unknown, proto_names=proto_names)
-
-    if field.shape == "list":
-        return [inside(part) for part in value] if isinstance(value, list) else value
-    if field.shape == "map":
-        return {key: inside(part) for key, part in value.items()} if isinstance(value, dict) else value
-    return inside(value)
+    if field.shape == "list" and isinstance(value, list):
+        return [_message(part, kind, walk) if isinstance(part, dict) else part for part in value]
+    if field.shape == "map" and isinstance(value, dict):
+        return {key: _message(part, kind, walk) if isinstance(part, dict) else part for key, part in value.items()}
+    if field.shape == "message" and isinstance(value, dict):
+        return _message(value, kind, walk)
+    return value
 
 
 def _is_default(value: Any, field: Field) -> bool:
@@ -222,12 +234,16 @@ def jcs_bytes(value: Any) -> bytes:
 def _write(value: Any, put: Callable[[str], None], depth: int) -> None:
     if isinstance(value, str):
         put(encode_basestring(value))
-    elif isinstance(value, Mapping):
+    elif isinstance(value, (dict, Mapping)):  # `dict` first: asking about the abstract class is dear
         _check_depth(depth)
         mark = "{"
         for name in _in_order(value):
-            put(f"{mark}{encode_basestring(name)}:")
-            _write(value[name], put, depth - 1)
+            member = value[name]
+            if type(member) is str:
+                put(f"{mark}{encode_basestring(name)}:{encode_basestring(member)}")
+            else:
+                put(f"{mark}{encode_basestring(name)}:")
+                _write(member, put, depth - 1)
             mark = ","
         put("}" if value else "{}")
     elif isinstance(value, (list, tuple)):
@@ -243,9 +259,11 @@ def _write(value: Any, put: Callable[[str], None], depth: int) -> None:
 
 
 def _in_order(value: Mapping[str, Any]) -> list[str]:
-    if not all(isinstance(name, str) for name in value):
-        raise ValueError("a name is no string")
-    if all(name.isascii() for name in value):
+    try:
+        ascii_alone = all(map(str.isascii, value))
+    except TypeError:
+        raise ValueError("a name is no string") from None
+    if ascii_alone:
         return sorted(value)
     # Section 3.2.3: by UTF-16 code units, which is not Python's order by code points above U+FFFF.
     return sorted(value, key=lambda name: name.encode("utf-16-be"))

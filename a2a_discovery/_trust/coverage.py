@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from a2a_discovery._card.read import Reading, read_card
+from a2a_discovery._card.upgrade import Upgraded, upgrade
 from a2a_discovery._finding import pointer
-from a2a_discovery._trust.canonical import proto_view
+from a2a_discovery._trust.canonical import PRUNED, Payload
 from a2a_discovery._trust.presence import MESSAGES, Field
-from a2a_discovery._trust.report import MatchedForm
 from a2a_discovery.errors import CardError
 
 _INTERFACE = ("url", "protocolBinding", "tenant", "protocolVersion")
@@ -26,53 +26,58 @@ class Coverage:
     interfaces: bool = True
     """Whether both readings have the same interfaces, in the same order."""
     second: Reading | None = None
-    """The card as the signed bytes say it; ``None`` where they are no card."""
+    """The card as the signed bytes say it; ``None`` where they are no card, or nobody asked for it."""
 
 
-def compare(reading: Reading, signed: bytes, form: MatchedForm, *, url: str | None) -> Coverage:
+def compare(reading: Reading, payload: Payload, *, url: str | None, hand_out: bool) -> Coverage:
     """Read the signed bytes as a card and list what the document has beyond them.
 
     Args:
         reading: the document's reading.
-        signed: the bytes that a signature verified over.
-        form: the canonical form they are in.
+        payload: what a signature verified over.
         url: the final URL of the card: the base of its relative URLs.
+        hand_out: the card may be handed out as the signed bytes say it; its model is made for that alone.
     """
-    text = json.loads(signed)
-    covered = {name: value for name, value in reading.document.items() if name != "signatures"}
-    if not isinstance(text, dict):
-        return Coverage(uncovered=("",), interfaces=False)
-    # Every member of a form is the document's own, so equal means the same, though Python takes 1 for true.
-    if text == covered:
+    text = json.loads(payload.signed)
+    pruned = payload.form in PRUNED
+    if pruned:
+        _restore(text, payload.view.full, "AgentCard")
+    # Every member of a form is the document's own, so equal means the same, though Python takes 1 for true. A number
+    # that RFC 8785 rounds is not equal.
+    document = {name: value for name, value in reading.document.items() if name != "signatures"}
+    if text == document or (payload.view.defaults_only and text == payload.view.full):
         return Coverage(second=reading)
-    second = _second(text, reading.document, form, url=url)
-    if second is None:
-        return Coverage(uncovered=("",), interfaces=False)
+    if "signatures" in reading.document:
+        text["signatures"] = reading.document["signatures"]
+    for required_empty in (False, True) if pruned else (False,):
+        second = _read(text, url=url, required_empty=required_empty, hand_out=hand_out)
+        if second is not None:
+            return _compared(reading, second)
+    return Coverage(uncovered=("",), interfaces=False)
+
+
+def _read(text: dict[str, Any], *, url: str | None, required_empty: bool, hand_out: bool) -> Reading | Upgraded | None:
+    if not hand_out:
+        second = upgrade(text, url=url, required_empty=required_empty)
+        return second if second.readable else None
+    try:
+        return read_card(text, url=url, required_empty=required_empty)
+    except CardError:
+        return None
+
+
+def _compared(reading: Reading, second: Reading | Upgraded) -> Coverage:
     places = dict.fromkeys(
-        reading.origin(place)
-        for place in _differences(reading.value, second.value, MESSAGES["AgentCard"], "")
-        if place != "/signatures" and not place.startswith("/signatures/")
+        reading.origin(pointer(*place))
+        for place in _differences(reading.value, second.value, MESSAGES["AgentCard"], ())
+        if place[:1] != ("signatures",)
     )
     return Coverage(
         uncovered=tuple(places),
         interfaces=_interfaces(reading.value) == _interfaces(second.value),
         # Still the document as it came; only the card is the signed one.
-        second=replace(second, document=reading.document),
+        second=replace(second, document=reading.document) if isinstance(second, Reading) else None,
     )
-
-
-def _second(text: dict[str, Any], document: Mapping[str, Any], form: MatchedForm, *, url: str | None) -> Reading | None:
-    pruned = form in ("sdk", "python-json")
-    if pruned:
-        _restore(text, proto_view(document), "AgentCard")
-    if "signatures" in document:
-        text["signatures"] = document["signatures"]
-    for required_empty in (False, True) if pruned else (False,):
-        try:
-            return read_card(text, url=url, required_empty=required_empty)
-        except CardError:
-            continue
-    return None
 
 
 def _interfaces(value: Mapping[str, Any]) -> list[Any]:
@@ -120,51 +125,55 @@ def _is_empty(value: Any) -> bool:
 
 # --- the two readings, member by member
 
+_Path = tuple[str | int, ...]
+_Fields = Mapping[str, Field]
+_FREE: _Fields = {}
 
-def _differences(first: Any, second: Any, fields: Mapping[str, Field] | None, place: str) -> Iterator[str]:
-    """Pointers of what only the first reading has, or has otherwise; of the place itself, where it lacks something."""
-    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+
+def _differences(first: Any, second: Any, fields: _Fields, place: _Path) -> Iterator[_Path]:
+    """Paths of what only the first reading has, or has otherwise; of the place itself, where it lacks something."""
+    if not isinstance(first, dict) or not isinstance(second, dict):
         if not _same(first, second):
             yield place
         return
     for name, value in first.items():
-        here = place + pointer(name)
-        field = (fields or {}).get(name)
-        if name in second:
-            yield from _member(value, second[name], field, here)
-        elif not _means_absence(value, field):
-            yield here
-    if any(name not in first and not _means_absence(second[name], (fields or {}).get(name)) for name in second):
+        if name not in second:
+            if not _means_absence(value, fields.get(name)):
+                yield (*place, name)
+        elif type(value) is not str or value != second[name]:
+            yield from _member(value, second[name], fields.get(name), (*place, name))
+    if any(name not in first and not _means_absence(second[name], fields.get(name)) for name in second):
         yield place
 
 
-def _member(first: Any, second: Any, field: Field | None, place: str) -> Iterator[str]:
-    inner = MESSAGES[field.message] if field is not None and field.message is not None else None
+def _member(first: Any, second: Any, field: Field | None, place: _Path) -> Iterator[_Path]:
+    inner = _FREE if field is None or field.message is None else MESSAGES[field.message]
     if isinstance(first, list) and isinstance(second, list):
         yield from _elements(first, second, inner, place)
-    elif field is not None and field.shape == "map" and isinstance(first, Mapping) and isinstance(second, Mapping):
+    elif field is not None and field.shape == "map" and isinstance(first, dict) and isinstance(second, dict):
         for key, value in first.items():
             if key not in second:
-                yield place + pointer(key)
+                yield (*place, key)
             else:
-                yield from _differences(value, second[key], inner, place + pointer(key))
+                yield from _differences(value, second[key], inner, (*place, key))
         if not second.keys() <= first.keys():
             yield place
     else:
         yield from _differences(first, second, inner, place)
 
 
-def _elements(first: list[Any], second: list[Any], inner: Mapping[str, Field] | None, place: str) -> Iterator[str]:
+def _elements(first: list[Any], second: list[Any], inner: _Fields, place: _Path) -> Iterator[_Path]:
     if len(first) == len(second):
         for index, (one, other) in enumerate(zip(first, second, strict=True)):
-            yield from _differences(one, other, inner, place + pointer(index))
+            if type(one) is not str or one != other:
+                yield from _differences(one, other, inner, (*place, index))
         return
     matched = 0
     for index, one in enumerate(first):
-        if matched < len(second) and next(_differences(one, second[matched], inner, ""), None) is None:
+        if matched < len(second) and next(_differences(one, second[matched], inner, ()), None) is None:
             matched += 1
         else:
-            yield place + pointer(index)
+            yield (*place, index)
     if matched < len(second):
         yield place
 

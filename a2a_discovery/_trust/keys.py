@@ -67,7 +67,7 @@ def why_not(jwk: Jwk, alg: str, now: float) -> str | None:
         alg: a JWS algorithm that the policy accepts.
         now: seconds since the epoch.
     """
-    return _wrong_kind(jwk, alg) or _wrong_purpose(jwk, alg) or _wrong_time(jwk, now) or _unreadable(jwk)
+    return _wrong_kind(jwk, alg) or _wrong_purpose(jwk, alg) or _wrong_time(jwk, now) or _material(jwk).problem
 
 
 def _wrong_kind(jwk: Jwk, alg: str) -> str | None:
@@ -139,31 +139,39 @@ def _validity(certificate: str) -> tuple[float, float] | None:
         return None
 
 
-def _unreadable(jwk: Jwk) -> str | None:
-    found = key_of(jwk)
-    return found if isinstance(found, str) else None
+class _Material(NamedTuple):
+    """The numbers of a JWK, imported."""
+
+    key: Any = None
+    thumbprint: str | None = None
+    """RFC 7638, SHA-256."""
+    problem: str | None = None
+    """Why there is no key."""
 
 
-def key_of(jwk: Jwk) -> Any:
-    """The `joserfc` key of a JWK, or a string: the reason why there is none. Imports are remembered."""
+def _material(jwk: Jwk) -> _Material:
     kty = jwk.get("kty")
     names = _MATERIAL.get(kty, ()) if isinstance(kty, str) else ()
     values = tuple(jwk.get(name) for name in names)
     if not isinstance(kty, str) or not names or not all(isinstance(value, str) for value in values):
-        return "a member that its kty needs is missing"
+        return _Material(problem="a member that its kty needs is missing")
     return _import(kty, tuple(zip(names, values, strict=True)))
 
 
 @functools.lru_cache(maxsize=256)
-def _import(kty: str, members: tuple[tuple[str, str], ...]) -> Any:
+def _import(kty: str, members: tuple[tuple[str, str], ...]) -> _Material:
     from joserfc.jwk import import_key
 
     if not all(name == "crv" or _BASE64URL.match(value) for name, value in members):
-        return "a member of it is not base64url"
+        return _Material(problem="a member of it is not base64url")
     try:
-        return (_wrong_size(dict(members)) if kty == "RSA" else None) or import_key({"kty": kty, **dict(members)})
+        problem = _wrong_size(dict(members)) if kty == "RSA" else None
+        if problem is not None:
+            return _Material(problem=problem)
+        key = import_key({"kty": kty, **dict(members)})
+        return _Material(key=key, thumbprint=key.thumbprint())
     except Exception:  # noqa: BLE001  (a stranger's key: whatever its parser raises, the key is not used)
-        return "its numbers are no key"
+        return _Material(problem="its numbers are no key")
 
 
 def _wrong_size(members: dict[str, str]) -> str | None:
@@ -182,8 +190,7 @@ def _number(text: str) -> int:
 
 def thumbprint(jwk: Jwk) -> str | None:
     """The RFC 7638 thumbprint (SHA-256), or ``None`` where it is no key."""
-    found = key_of(jwk)
-    return None if isinstance(found, str) else str(found.thumbprint())
+    return _material(jwk).thumbprint
 
 
 def verifies(jwk: Jwk, alg: str, signing_input: bytes, signature: bytes) -> bool:
@@ -192,7 +199,7 @@ def verifies(jwk: Jwk, alg: str, signing_input: bytes, signature: bytes) -> bool
 
     # The algorithm object alone: the registry warns at EdDSA, and limits header and payload to less than a card.
     try:
-        return bool(JWSRegistry.algorithms[alg].verify(signing_input, signature, key_of(jwk)))
+        return bool(JWSRegistry.algorithms[alg].verify(signing_input, signature, _material(jwk).key))
     except Exception:  # noqa: BLE001  (whatever a library raises over a stranger's bytes, nothing was verified)
         return False
 

@@ -163,18 +163,21 @@ def interface_host(url: Any) -> str | None:
 
 def refused(place: Place, answer: Fetched, provenance: Provenance) -> str | None:
     """Why an answer does not count as the keys of this place, by the way it came, or ``None``."""
-    hops = (*answer.redirects, answer.url)
-    home = host_of(place.url)
-    hosts = [host_of(url) for url in hops]
-    if home is None or not all(host is not None and same_site(home, host, local=provenance.local) for host in hosts):
+    if (answer.redirects or answer.url != place.url) and not _stayed(place, answer, local=provenance.local):
         return "its jku was redirected to another site"
-    if place.exact and answer.redirects:
+    if place.exact and (answer.redirects or answer.url != place.url):
         return "its jku was redirected, and the card has no host of its own"
     if answer.channel == "plain" or (answer.channel == "loopback" and not provenance.loopback):
         return "its jku was not answered over TLS"
     if place.exact and not _is_json(answer.headers.get("content-type", "")):
         return "its jku has no JSON media type, and the card has no host of its own"
     return None
+
+
+def _stayed(place: Place, answer: Fetched, *, local: bool) -> bool:
+    home = host_of(place.url)
+    hosts = [host_of(url) for url in (*answer.redirects, answer.url)]
+    return home is not None and all(host is not None and same_site(home, host, local=local) for host in hosts)
 
 
 def _is_json(content_type: str) -> bool:

@@ -135,7 +135,7 @@ class _Work:
     def _coverage(self, payload: Payload) -> Coverage:
         if payload.form not in self.coverages:
             self.coverages[payload.form] = compare(  # (6)
-                self.reading, payload.signed, payload.form, url=self.provenance.url
+                self.reading, payload, url=self.provenance.url, hand_out=not self.provenance.hosted
             )
         return self.coverages[payload.form]
 
