@@ -52,9 +52,9 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-PURE = words(
-    "_card _trust _catalog _target _locate _entries _select _extended _flow _effects _hosts _urls _finding errors policy"
-)
+PURE = words("""
+    _card _trust _catalog _target _locate _entries _select _extended _flow _effects _hosts _urls _finding errors policy
+""")
 IMPURE = words("asyncio httpx httpcore hishel time socket anyio sqlite3 threading redis")
 
 SHELLS = words("_http _discovery _sync _agent _auth testing _cli bridges")
