@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urljoin
 
 from a2a_discovery._card.json import JSON
 from a2a_discovery._card.notes import Path
 from a2a_discovery._card.parts import Built, Context, Row, built, place
+from a2a_discovery._urls import join
 
 _VERSION = re.compile(r"v?([0-9]{1,4})(?:\.([0-9]{1,4}))?((?:[.+-][0-9A-Za-z.+-]*)?)\Z")
 _RELATIVE = re.compile(r"\.{0,2}/")
@@ -199,6 +199,6 @@ def _resolved(context: Context, url: str, at: Path) -> str:
         return url
     context.notes.warning("relative-url", at, "the URL is relative; it was resolved against the card's own")
     try:
-        return urljoin(context.base, url)
+        return join(context.base, url)
     except ValueError:
         return url

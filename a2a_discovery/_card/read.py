@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,6 +38,7 @@ _WEAK = ("name", "description", "version", "provider", "protocolVersion", "proto
 _FAILURES = ("jsonrpc", "error", "errors", "message", "detail", "details", "statusCode", "status_code")
 _FOREIGN = ("ahp", "schema_version", "$schema", "openapi", "swagger", "mcpServers", "@context")
 """Members by which other documents with a name and capabilities say what they are."""
+_OURS = re.compile("a2a|agent-?card", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,8 @@ def _other_kind(document: Mapping[str, JSON]) -> tuple[str, Path] | None:
     if isinstance(document.get("entries"), list):
         return "it is a catalog", ("entries",)
     for name in _FOREIGN:
-        if isinstance(document.get(name), (str, dict)):
+        told = document.get(name)
+        if isinstance(told, dict) or (isinstance(told, str) and not _OURS.search(told)):
             return "it is a document of another protocol", (name,)
     kind = document.get("type")
     if isinstance(kind, str) and kind.lower().startswith("mcp"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import NoneType
 
 from a2a_discovery._card.json import JSON
 from a2a_discovery._card.notes import Path
@@ -35,7 +36,7 @@ def move_requirements(context: Context, card: Built, src: Path) -> None:
     if "security" not in card:
         return
     old, new, at = card["security"], card.get("securityRequirements"), place(card, src, "security")
-    if new is not None:
+    if isinstance(new, list):
         if _plain(old) == _plain(new):
             return
         message = "security and securityRequirements contradict each other; the one of this card's generation counts"
@@ -79,6 +80,11 @@ def requirement(context: Context, value: dict[str, JSON], src: Path, _dst: Path)
     return Built({"schemes": Built(value)}, {"schemes": src})
 
 
+def is_readable(requirement: Mapping[str, JSON]) -> bool:
+    """Whether one alternative says which schemes it is of."""
+    return isinstance(requirement.get("schemes"), (dict, list, NoneType))
+
+
 def scopes(context: Context, value: JSON, at: Path, *, flat: bool) -> JSON:
     """What a requirement says of one scheme: ``{"list": [...]}``, or the bare list."""
     if isinstance(value, dict):
@@ -96,7 +102,7 @@ def scheme(context: Context, value: dict[str, JSON], src: Path, dst: Path) -> di
     """One scheme, as a oneof: exactly one member, named after the kind."""
     value = _without_case(context, value, src, "scheme", ONE_OF)
     value = _with_full_name(context, value, src)
-    members = [name for name in ONE_OF if value.get(name) is not None]
+    members = [name for name in ONE_OF if isinstance(value.get(name), dict)]
     if len(members) > 1:
         context.notes.repair("ambiguous-scheme", src, "a scheme is of exactly one kind; this one is not used")
         context.inert += [(*dst, name) for name in members]
@@ -143,18 +149,17 @@ def _without_case(
     if not isinstance(held, dict):
         return value
     member = held.get("$case")
-    if not isinstance(member, str) or member not in members or value.get(member) is not None:
+    if not isinstance(member, str) or member not in members or isinstance(value.get(member), dict):
         return value
     context.notes.repair("case-wrapper", (*src, holder), "JSON of A2A writes the member itself, not $case and value")
     rest = {name: each for name, each in value.items() if name != holder}
-    inner = held.get("value", {})
-    changed = rest | {member: {} if inner is None else inner}
-    return rebuilt(value, changed, {member: (*src, holder, "value")})
+    inner, at = held.get("value"), (*src, holder, "value") if "value" in held else (*src, holder)
+    return rebuilt(value, rest | {member: {} if inner is None else inner}, {member: at})
 
 
 def _with_full_name(context: Context, value: dict[str, JSON], src: Path) -> dict[str, JSON]:
     """A Go server's ``{"apiKey": {...}}`` under the member's full name."""
-    if any(value.get(name) is not None for name in ONE_OF):
+    if any(isinstance(value.get(name), dict) for name in ONE_OF):
         return value
     for bare, full in _BARE.items():
         if isinstance(value.get(bare), dict):
@@ -167,7 +172,7 @@ def _with_full_name(context: Context, value: dict[str, JSON], src: Path) -> dict
 
 def api_key(context: Context, value: dict[str, JSON], src: Path, _dst: Path) -> dict[str, JSON]:
     """``location``, which v0.3 called ``in`` and some servers ``in_``."""
-    if "location" in value:
+    if value.get("location") is not None:
         return value
     flat = isinstance(value, Built) and value.flat
     key = built(value)
@@ -187,7 +192,7 @@ def api_key(context: Context, value: dict[str, JSON], src: Path, _dst: Path) -> 
 def flows(context: Context, value: dict[str, JSON], src: Path, _dst: Path) -> dict[str, JSON]:
     """OAuth flows: 1.0 has one, v0.3 any number, and all are kept."""
     value = _without_case(context, value, src, "flow", FLOWS)
-    if not context.legacy and sum(value.get(name) is not None for name in FLOWS) > 1:
+    if not context.legacy and sum(isinstance(value.get(name), dict) for name in FLOWS) > 1:
         context.notes.repair("several-flows", src, "A2A 1.0 has one flow in a scheme; all of them were kept")
     return value
 

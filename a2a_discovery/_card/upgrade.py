@@ -94,7 +94,7 @@ def _move_extended_flag(context: Context, card: Built) -> None:
         current = capabilities.get("extendedAgentCard", capabilities.get("extended_agent_card"))
         if flag is None:
             continue
-        if current is not None:
+        if isinstance(current, bool):
             if current != flag:
                 message = "capabilities.extendedAgentCard says otherwise, and that one counts"
                 context.notes.warning("conflicting-members", at, message)
@@ -175,11 +175,14 @@ class _Walk:
         if hook is not None:
             value = hook(self.context, value, src, dst)
         out: dict[str, JSON] = {}
+        twins: list[str] = []
         for name, each in value.items():
             field = shape.members.get(name)
             if field is None:
                 if self._stays(shape, name, each, value, src):
                     out[name] = each
+                if name in shape.spellings:
+                    twins.append(name)
             elif type(each) is str and field.kind == "text":
                 out[name] = each
             else:
@@ -187,11 +190,18 @@ class _Walk:
                 if not isinstance(read, _Absent):
                     out[name] = read
         self._complete(shape, value, out, src, dst)
-        if isinstance(value, Built):
-            for name, at in value.places.items():
-                if name in out:
-                    self.origins[pointer(*dst, name)] = pointer(*at)
+        for name in twins:
+            # the camelCase spelling counted and came to nothing; left alone, this one would seem to count
+            if shape.spellings[name] not in out:
+                out.pop(name, None)
+        self._trace(value, out, dst)
         return out
+
+    def _trace(self, value: Mapping[str, JSON], out: Mapping[str, JSON], dst: Path) -> None:
+        """Note where the members of an object at ``dst`` came from."""
+        for name, at in value.places.items() if isinstance(value, Built) else ():
+            if name in out:
+                self.origins[pointer(*dst, name)] = pointer(*at)
 
     def _stays(self, shape: Shape, name: str, each: JSON, value: Mapping[str, JSON], src: Path) -> bool:
         """Whether a member that 1.0 doesn't have is kept: all are, but an older name that says nothing."""
@@ -282,6 +292,10 @@ class _Walk:
         out: list[JSON] = []
         for index, each in enumerate(value):
             src, to = places[index] if places else (*at, index), (*dst, len(out))
+            if isinstance(each, dict) and field.of == "SecurityRequirement" and not security.is_readable(each):
+                # without its schemes it would seem to ask for no credentials
+                self._wrong_element(field, (*src, "schemes"))
+                continue
             if isinstance(each, dict) and field.kind == "messages":
                 out.append(self.message(field.of, each, src, to))
             elif isinstance(each, str) and field.kind == "texts":

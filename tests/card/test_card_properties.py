@@ -53,6 +53,7 @@ NAMES = sorted(
     | {near for names in LOOKALIKES.values() for near in names}
     | {"type", "in", "in_", "apiKey", "$case", "value", "flow", "list", "schemes", "a~b/c"}
 )
+TWINS = {name: snake for shape in SHAPES.values() for snake, name in shape.spellings.items()}
 scalars = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(
     ["", "a", "1.0", "0.3.0", "0.2.5", "/a", "https://a.example", "JSONRPC", "http_json", "apiKey", "oauth2",
      "httpAuthSecurityScheme", "clientCredentials", "\U0001f600", "..//[", "\\"]
@@ -87,7 +88,7 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
         if not keys:
             continue
         key = draw(st.sampled_from(keys))
-        change = draw(st.sampled_from(["drop", "null", "retype", "rename", "nest", "duplicate", "swap"]))
+        change = draw(st.sampled_from(["drop", "null", "retype", "rename", "nest", "duplicate", "swap", "respell"]))
         if change == "drop":
             del holder[key]
         elif change == "null":
@@ -99,6 +100,10 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
         elif change == "swap":
             other = draw(st.sampled_from(keys))
             holder[key], holder[other] = holder[other], holder[key]
+        elif change == "respell" and isinstance(holder, dict):
+            twins = [name for name in TWINS if name in holder]
+            if twins:
+                holder[TWINS[draw(st.sampled_from(twins))]] = draw(values)
         elif isinstance(holder, list):
             holder.append(copy.deepcopy(holder[key]))
         else:

@@ -146,6 +146,13 @@ def test_another_kind_of_document_is_no_card(document, likeness, pointer):
         assert (finding.code, finding.pointer) == ("not-an-agent-card", pointer)
 
 
+def test_a_card_that_names_its_schema_is_one_with_gaps():
+    with pytest.raises(CardError) as refusal:
+        read_card({"$schema": "https://schemas.example/a2a/agent-card.json", "name": "n", "skills": []}, url=None)
+
+    assert refusal.value.code == "invalid-card"
+
+
 @pytest.mark.parametrize(
     ("document", "likeness"),
     [

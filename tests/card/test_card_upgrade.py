@@ -348,6 +348,8 @@ def test_of_two_spellings_camel_case_counts_and_nothing_is_merged(v1, read, told
 
     assert interfaces(reading) == [("https://ferry.example/rpc", "JSONRPC", "1.0")]
     assert reading.card.icon_url is None
+    assert "supported_interfaces" in reading.value
+    assert "icon_url" not in reading.value
     assert told(reading) == {
         ("conflicting-members", "/supported_interfaces"),
         ("conflicting-members", "/icon_url"),
@@ -812,6 +814,14 @@ def test_scopes_that_are_no_list_do_not_take_the_scheme_out_of_its_set(v1, read,
     assert told(reading) == {
         ("wrong-type", f"/securityRequirements{below}") for below in ("/0/schemes/a", "/0/schemes/c/list", "/1", "/2")
     }
+
+
+@pytest.mark.parametrize("schemes", ["oauth2", 5, True])
+def test_a_requirement_that_cannot_be_read_does_not_become_one_for_nothing(schemes, v1, read, told):
+    reading = read(v1 | {"securityRequirements": [{"schemes": schemes}]})
+
+    assert reading.card.security_requirements == ()
+    assert told(reading) == {("wrong-type", "/securityRequirements/0/schemes")}
 
 
 # --- bounds ----------------------------------------------------------------------------------------------------------
