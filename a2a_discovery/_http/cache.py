@@ -48,8 +48,8 @@ class Cache:
     agents: AgentMemory = field(default_factory=AgentMemory, repr=False)
     """Finished agents, for every kind but ``off``."""
     external: AsyncBaseStorage | None = None
-    trouble: set[str] = field(default_factory=set, repr=False, compare=False)
-    """What fails at present, so that the log says it once."""
+    trouble: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    """What fails at present, and since when, so that the log says it once."""
 
     @classmethod
     def memory(cls) -> Cache:

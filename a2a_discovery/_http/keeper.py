@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +23,8 @@ log = logging.getLogger("a2a_discovery")
 
 PATIENCE = 3.0
 """Seconds to wait for a store: longer than for another process's lock, shorter than an origin takes to time out."""
+REST = 5.0
+"""Seconds that a server which failed is left alone: each call would else wait for it anew."""
 _BEHIND = 64
 """Renewals under way at most before a caller waits for his."""
 
@@ -66,7 +69,7 @@ class Keeper:
         from a2a_discovery._http.store import read
 
         empty: list[Copy] = []
-        return await self._try("read", read(storage, key), empty)
+        return await self._try("read", lambda: read(storage, key), empty)
 
     async def read_aside(self, key: str) -> list[Copy]:
         """The copies that this process alone keeps under a key."""
@@ -79,7 +82,8 @@ class Keeper:
     async def write(self, pending: Pending) -> None:
         """Write what is pending, unless a caller who shared the request did so.
 
-        A renewal after a 304 is not waited for: losing it costs one more 304, waiting for it costs every one.
+        In SQLite, a renewal after a 304 is not waited for: losing it costs one more 304, waiting for it costs every
+        one, and whoever reads next stands behind it at the store's one thread.
         """
         if self.off or pending.done:
             return
@@ -93,11 +97,12 @@ class Keeper:
             return
         from a2a_discovery._http.store import write
 
-        work = write(storage, pending.key, pending.copy, lifetime=pending.lifetime, old=pending.old)
-        if pending.copy.id is None or self._cache.kind == "memory" or len(self._renewals) >= _BEHIND:
-            await self._try("write", work, None)
+        key, copy, lifetime, old = pending.key, pending.copy, pending.lifetime, pending.old
+        work = self._try("write", lambda: write(storage, key, copy, lifetime=lifetime, old=old), None)
+        if copy.id is None or self._cache.kind != "sqlite" or len(self._renewals) >= _BEHIND:
+            await work
             return
-        task = asyncio.create_task(self._try("write", work, None))
+        task = asyncio.create_task(work)
         self._renewals.add(task)
         task.add_done_callback(self._renewals.discard)
 
@@ -109,7 +114,7 @@ class Keeper:
 
         storage = self._open()
         if storage is not None:
-            await self._try("remove", remove(storage, copies), None)
+            await self._try("remove", lambda: remove(storage, copies), None)
         await remove(self._cache.open_memory(self._limits), copies)
 
     async def aclose(self) -> None:
@@ -118,7 +123,7 @@ class Keeper:
             await asyncio.wait(self._renewals)
         storage, self._storage = self._storage, None
         if storage is not None and self._cache.kind != "storage":
-            await self._try("close", storage.close(), None)
+            await self._try("close", storage.close, None)
 
     def _open(self) -> AsyncBaseStorage | None:
         if self._storage is None and not self.off:
@@ -128,21 +133,24 @@ class Keeper:
                 self._failed("open", error)
         return self._storage
 
-    async def _try(self, what: str, work: Awaitable[T], default: T) -> T:
+    async def _try(self, what: str, work: Callable[[], Awaitable[T]], default: T) -> T:
         if self._cache.kind == "memory":
-            return await work
+            return await work()
+        trouble = self._cache.trouble
+        if self._cache.kind == "redis" and what != "close" and time.monotonic() < trouble.get(what, -REST) + REST:
+            return default
         try:
             async with asyncio.timeout(PATIENCE):
-                result = await work
+                result = await work()
         except Exception as error:  # noqa: BLE001  (any store of anybody's make)
             self._failed(what, error)
             return default
-        self._cache.trouble.discard(what)
+        trouble.pop(what, None)
         return result
 
     def _failed(self, what: str, error: Exception) -> None:
         level = logging.DEBUG if what in self._cache.trouble else logging.WARNING
-        self._cache.trouble.add(what)
+        self._cache.trouble[what] = time.monotonic()
         reason = f"{type(error).__name__}: {error}"[:200]
         details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
         log.log(level, "a2a.cache.failed", extra=details)

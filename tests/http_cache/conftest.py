@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -162,9 +164,20 @@ def open_desk(origin: Origin, clock: Hand) -> Callable[..., Any]:
     return open_
 
 
-@pytest.fixture(params=["memory", "sqlite", "somebody else's"])
+@pytest.fixture
+def redis_url() -> str:
+    """A Redis server that the tests may write to. Their keys are their own, since each test's transport is."""
+    url = os.environ.get("A2A_TEST_REDIS_URL")
+    if not url or importlib.util.find_spec("redis") is None:
+        pytest.skip("A2A_TEST_REDIS_URL names no Redis server, or redis is not installed")
+    return str(url)
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", "somebody else's"])
 def cache(request: pytest.FixtureRequest, tmp_path: Any, plain_storage: Plain) -> Cache:
     """Every kind of store: what is promised does not depend on it."""
+    if request.param == "redis":
+        return Cache.redis(request.getfixturevalue("redis_url"))
     makers = {
         "memory": Cache.memory,
         "sqlite": lambda: Cache.sqlite(tmp_path / "answers" / "cache.sqlite"),
