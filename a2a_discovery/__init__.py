@@ -16,6 +16,7 @@ from a2a_discovery._credentials import Credentials
 from a2a_discovery._discovery import Discovery
 from a2a_discovery._finding import Finding
 from a2a_discovery._http.cache import Cache
+from a2a_discovery._many import Outcome
 from a2a_discovery._sync import SyncDiscovery
 from a2a_discovery._trust.report import SignatureCheck, TrustReport
 from a2a_discovery.errors import (
@@ -56,6 +57,7 @@ __all__ = [
     "Limits",
     "NetworkPolicy",
     "NotFoundError",
+    "Outcome",
     "SignatureCheck",
     "SyncDiscovery",
     "Trust",

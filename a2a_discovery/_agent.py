@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,10 @@ class Agent:
             DiscoveryError: as for `discover`.
         """
         return await self._discovery.discover(self._target, refresh=True)
+
+    def as_stale(self) -> Agent:
+        """The same agent, marked ``stale``: it was handed out past its expiry."""
+        return Agent(replace(self._found, source=replace(self.source, cache="stale")), self._discovery, self._target)
 
     def __repr__(self) -> str:
         return f"<Agent {self.source.url or self.source.requested} {self.trust.level.name} {self.source.cache}>"

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from a2a_discovery import _telemetry
 from a2a_discovery._agent import Agent
 from a2a_discovery._auth import bind
 from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._credentials import Credentials, check_mapping, for_card_fetch
-from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Recall
+from a2a_discovery._effects import Flow
 from a2a_discovery._entries import location_of_target
 from a2a_discovery._flow import Found, Settings, discover, extend
 from a2a_discovery._hosts import best_match
 from a2a_discovery._http.cache import Cache, as_cache
 from a2a_discovery._http.coalesce import Flights
-from a2a_discovery._http.fingerprint import fingerprint, name_of
 from a2a_discovery._identity import identity
+from a2a_discovery._many import PER_HOST, Outcome, Turns, changes, each_as_it_comes
+from a2a_discovery._memory import Kept, size_of
+from a2a_discovery._options import key_of, texts
+from a2a_discovery._perform import perform
 from a2a_discovery._target import Handed, LocalFile, Target, read_target
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import Attempt, DiscoveryError, NotFoundError, UsageError
@@ -46,6 +49,8 @@ class _Entered:
     loop: asyncio.AbstractEventLoop
     fetcher: Fetcher
     flights: Flights[Agent]
+    behind: dict[str, asyncio.Task[None]]
+    """Targets that are looked at again while their warm callers are answered already."""
 
 
 class Discovery:
@@ -94,11 +99,12 @@ class Discovery:
             trust=trust if trust is not None else TrustPolicy(),
             network=network if network is not None else NetworkPolicy(),
             limits=limits if limits is not None else Limits(),
-            bindings=_texts("bindings", bindings),
-            versions=_texts("versions", versions),
-            extensions=_texts("extensions", extensions, empty=True),
+            bindings=texts("bindings", bindings),
+            versions=texts("versions", versions),
+            extensions=texts("extensions", extensions, empty=True),
             strict=strict,
             replace_local_hosts=replace_local_hosts,
+            during=_telemetry.span,
         )
         self._cache = as_cache(cache)
         self._credentials = check_mapping(credentials)
@@ -126,16 +132,132 @@ class Discovery:
             InterfaceError: ``no-usable-interface``.
             AuthError: ``auth-required``, ``forbidden``.
         """
+        if not refresh and isinstance(target, str):
+            agent = self._warm(target)
+            if agent is not None and _telemetry.silent():
+                return agent
+        shown = _shown(target)
+        with _telemetry.span("a2a.discover", **{"a2a.target": shown}) as current:
+            try:
+                agent = await self._find(target, refresh)
+            except DiscoveryError as error:
+                _telemetry.failed(shown, error)
+                raise
+            _telemetry.describe(current, agent)
+            _telemetry.found(shown, agent)
+            return agent
+
+    async def _find(self, target: object, refresh: bool) -> Agent:
         if not isinstance(target, str):
             return await self._discover(target, refresh)
-        key = (target, self._key)
-        if not refresh:
-            agent = self._cache.agents.get(key, self._clock())
-            if agent is not None:
-                return agent
+        agent = None if refresh else self._warm(target)
+        if agent is not None:
+            return agent
         # Concurrent calls for one thing are one: the request, the parsing and the cryptography.
-        name = (*key, refresh, identity(self._cache))
+        name = (target, self._key, refresh, identity(self._cache))
         return await self._flights().join(name, lambda: self._discover(target, refresh))
+
+    def _warm(self, target: str) -> Agent | None:
+        """The finished agent of a target, where there is one; it is looked at again behind, where that is due."""
+        now = self._clock()
+        kept = self._cache.agents.get((target, self._key), now)
+        if kept is None or now < kept.refresh_at:
+            return None if kept is None else kept.agent
+        owner = self._entered
+        if owner is None or owner.loop is not asyncio.get_running_loop():
+            # Nobody would own a task that runs behind.
+            return kept.agent if now < kept.expires_at else None
+        if target not in owner.behind:
+            owner.behind[target] = task = owner.loop.create_task(self._look_again(target))
+            task.add_done_callback(lambda _: owner.behind.pop(target, None))
+        return kept.agent if now < kept.expires_at else kept.agent.as_stale()
+
+    async def _look_again(self, target: str) -> None:
+        try:
+            await self._find(target, refresh=True)
+        except DiscoveryError as error:
+            # The next caller past its expiry sees the failure itself.
+            self._cache.agents.drop((target, self._key))
+            _telemetry.failed(target, error)
+
+    def discover_many(
+        self,
+        targets: Iterable[Any] | AsyncIterable[Any],
+        *,
+        concurrency: int = 64,
+        per_host: int = PER_HOST,
+        refresh: bool = False,
+    ) -> AsyncIterator[Outcome]:
+        """Discover many targets; results come as they are ready, and a bad one never stops the rest.
+
+        Args:
+            targets: as for `discover`; read no faster than results are taken.
+            concurrency: most targets under way, or finished and not yet taken.
+            per_host: most targets of one host under way.
+            refresh: revalidate what is stored.
+
+        Returns:
+            An async iterator of `Outcome`, in no particular order.
+
+        Raises:
+            UsageError: ``bad-config``.
+        """
+        if concurrency < 1 or per_host < 1:
+            raise UsageError("bad-config", "concurrency and per_host are at least 1")
+        return self._many(targets, concurrency, Turns(per_host), refresh)
+
+    async def _many(
+        self, targets: Iterable[Any] | AsyncIterable[Any], concurrency: int, turns: Turns, refresh: bool
+    ) -> AsyncIterator[Outcome]:
+        async def one(target: object) -> Outcome:
+            try:
+                async with turns.of(self._host_of(target)):
+                    return Outcome(target=target, agent=await self.discover(target, refresh=refresh))
+            except DiscoveryError as error:
+                return Outcome(target=target, error=error)
+
+        async with self._connected():
+            outcomes = each_as_it_comes(targets, one, concurrency=concurrency)
+            try:
+                async for outcome in outcomes:
+                    yield outcome
+            finally:
+                await outcomes.aclose()
+
+    async def watch(self, target: object) -> AsyncIterator[Agent]:
+        """Yield the agent now, and again each time its card, its validators or its trust changed.
+
+        It is looked at when it expires, with a conditional request. A clock that has a ``sleep`` is waited with.
+
+        Args:
+            target: as for `discover`.
+
+        Raises:
+            DiscoveryError: as `discover`, once the last good card may no longer stand in.
+        """
+        sleep = getattr(self._clock, "sleep", asyncio.sleep)
+
+        async def look(again: bool) -> Agent:
+            return await self.discover(target, refresh=again)
+
+        async with self._connected():
+            async for agent in changes(look, clock=self._clock, sleep=sleep):
+                yield agent
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[None]:
+        """Keep connections for as long as the block runs, where no ``async with`` does so already."""
+        if self._entered is not None:
+            yield
+            return
+        async with self:
+            yield
+
+    def _host_of(self, target: object) -> str | None:
+        try:
+            return _host(read_target(self._named(target), network=self.settings.network, names=self._agents))
+        except UsageError:
+            return None  # `discover` says what is wrong with it
 
     async def _discover(self, target: object, refresh: bool) -> Agent:
         place = await self._read_target(target)
@@ -154,44 +276,28 @@ class Discovery:
         return Agent(found, self, target)
 
     def _remember(self, target: str, found: Found) -> None:
-        if found.source.url is None or found.source.cache == "stale":
+        source, limits = found.source, self.settings.limits
+        if source.url is None or source.cache == "stale":
             return
-        self._cache.agents.put(
-            (target, self._key),
-            Agent(replace(found, source=replace(found.source, cache="memory")), self, target),
-            expires_at=found.source.expires_at,
-            card_bytes=found.size,
-            bound=self.settings.limits.memory_bytes,
+        kept = Kept(
+            agent=Agent(replace(found, source=replace(source, cache="memory")), self, target),
+            refresh_at=max(source.expires_at - limits.refresh_ahead, source.fetched_at),
+            expires_at=source.expires_at,
+            usable_until=source.expires_at + found.stale_while_revalidate,
+            size=size_of(found.size),
         )
+        self._cache.agents.put((target, self._key), kept, bound=limits.memory_bytes)
 
     @cached_property
     def _key(self) -> str:
         """Every argument that can change an answer, as one text."""
-        settings, policy, network = self.settings, self.settings.trust, self.settings.network
-        parts = {
-            "channel": fingerprint(network, self._transport),
-            "network": (network.max_redirects, network.timeout),
-            "trust": (
-                policy.require,
-                policy.keys,
-                policy.jku_hosts,
-                sorted(policy.algorithms),
-                policy.forms,
-                policy.unverifiable,
-                policy.required_kids,
-                policy.same_site_interfaces,
-                policy.continuity,
-                policy.unsafe_reason,
-                name_of(policy.check),
-            ),
-            "limits": astuple(settings.limits),
-            "speaks": (settings.bindings, settings.versions, settings.extensions),
-            "reads": (settings.strict, settings.replace_local_hosts),
-            "credentials": sorted((host, each.principal) for host, each in self._credentials.items()),
-            "agents": sorted((name, identity(target)) for name, target in self._agents.items()),
-            "clock": name_of(self._clock),
-        }
-        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        return key_of(
+            self.settings,
+            transport=self._transport,
+            credentials=self._credentials,
+            agents=self._agents,
+            clock=self._clock,
+        )
 
     def _flights(self) -> Flights[Agent]:
         loop, entered = asyncio.get_running_loop(), self._entered
@@ -236,12 +342,17 @@ class Discovery:
         """Close the connections. Agents stay usable, and so does this object."""
         entered, self._entered = self._entered, None
         if entered is not None:
+            for task in (tasks := list(entered.behind.values())):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await entered.flights.aclose()
             await entered.fetcher.aclose()
 
     async def __aenter__(self) -> Self:
         if self._entered is None:
-            self._entered = _Entered(loop=asyncio.get_running_loop(), fetcher=self._open(), flights=Flights())
+            self._entered = _Entered(
+                loop=asyncio.get_running_loop(), fetcher=self._open(), flights=Flights(), behind={}
+            )
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -262,8 +373,7 @@ class Discovery:
         return bind(applied) if applied else None
 
     def _principal(self, place: Target) -> str | None:
-        url = getattr(place, "url", None) or getattr(place, "origin", None)
-        host = host_of(url) if url else None
+        host = _host(place)
         credentials = best_match(self._credentials, (host,)) if host else None
         return credentials.principal if credentials is not None else None
 
@@ -296,44 +406,6 @@ class Discovery:
             return await perform(flow, fetcher)
 
 
-async def perform(flow: Flow[T], fetcher: Fetcher) -> T:
-    """Run a flow of the core to its end: fetch what it yields, send it the answers, throw it the failures."""
-    try:
-        effect = next(flow)
-        while True:
-            try:
-                reply = await _perform_one(effect, fetcher)
-            except DiscoveryError as error:
-                effect = flow.throw(error)
-            else:
-                effect = flow.send(reply)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    finally:
-        flow.close()
-
-
-async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
-    if isinstance(effect, Fetch):
-        return await fetcher.fetch(effect)
-    if isinstance(effect, Keep):
-        return await fetcher.keep(effect.answer, location=effect.location, record=effect.record)
-    if isinstance(effect, Recall):
-        return await fetcher.recall(effect.location)
-    assert isinstance(effect, tuple)  # noqa: S101  (the last kind of effect)
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_outcome(each, fetcher)) for each in effect]
-    return tuple(task.result() for task in tasks)
-
-
-async def _outcome(fetch: Fetch, fetcher: Fetcher) -> Fetched | DiscoveryError:
-    try:
-        return await fetcher.fetch(fetch)
-    except DiscoveryError as error:
-        return error
-
-
 def _read_file(place: LocalFile, limits: Limits) -> Handed:
     shown = str(place.path)
     try:
@@ -357,6 +429,11 @@ def _read_file(place: LocalFile, limits: Limits) -> Handed:
     return Handed(body=body, shown=shown)
 
 
+def _host(place: Target) -> str | None:
+    url = getattr(place, "url", None) or getattr(place, "origin", None)
+    return host_of(url) if url else None
+
+
 def _shown(target: object) -> str:
     if isinstance(target, str):
         from a2a_discovery._urls import without_userinfo
@@ -365,11 +442,3 @@ def _shown(target: object) -> str:
     if isinstance(target, CatalogEntry):
         return f"{target.source}#{target.identifier}"
     return "a mapping" if isinstance(target, Mapping) else str(target)
-
-
-def _texts(name: str, values: Any, *, empty: bool = False) -> tuple[str, ...]:
-    if isinstance(values, str) or not all(isinstance(each, str) for each in values):
-        raise UsageError("bad-config", f"{name} takes a sequence of texts", hint=f'write {name}=("...",)')
-    if not values and not empty:
-        raise UsageError("bad-config", f"{name} must not be empty", hint="leave it out for the default")
-    return tuple(values)

@@ -14,7 +14,9 @@ A card that fails in 3, 4 or 5 is never handed out, never kept, and never replac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +59,8 @@ class Settings:
     extensions: tuple[str, ...]
     strict: bool
     replace_local_hosts: bool
+    during: Callable[[str], AbstractContextManager[Any]] = nullcontext
+    """Wraps the verifying, for whoever measures it."""
 
     @property
     def speaks(self) -> Speaks:
@@ -106,6 +110,8 @@ class Found:
     findings: tuple[Finding, ...] = ()
     size: int = 0
     """Bytes of the card as received."""
+    stale_while_revalidate: float = 0.0
+    """Seconds past its expiry that it may be handed out while it is looked at again (RFC 5861 section 3)."""
 
 
 def discover(
@@ -207,6 +213,7 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
         provenance=provenance,
         findings=(*found.findings, *located.findings),
         size=len(answer.body) if located.size is None else located.size,
+        stale_while_revalidate=_stale_while_revalidate(answer, settings.limits),
         source=Source(
             requested=requested,
             url=answer.url or None,
@@ -280,19 +287,20 @@ def _judged(
     """Steps 4 and 5: facts, then the policy's verdict, then the interface."""
     policy = settings.trust
     past = decode_past((yield Recall(location))) if location is not None and policy.continuity else None
-    verified = yield from verify(
-        reading,
-        provenance,
-        policy=policy,
-        limits=settings.limits,
-        now=now,
-        past=past,
-        extended=extended,
-        strict=settings.strict,
-    )
-    report, reading = verified.report, verified.reading
-    judge(report, provenance, policy)
-    judge_continuity(report, past, provenance, policy)
+    with settings.during("a2a.verify"):
+        verified = yield from verify(
+            reading,
+            provenance,
+            policy=policy,
+            limits=settings.limits,
+            now=now,
+            past=past,
+            extended=extended,
+            strict=settings.strict,
+        )
+        report, reading = verified.report, verified.reading
+        judge(report, provenance, policy)
+        judge_continuity(report, past, provenance, policy)
     origin = Origin(host=report.authority, local=settings.network.loopback and provenance.loopback)
     try:
         selection = select(reading, settings.speaks, origin)
@@ -312,6 +320,14 @@ def _judged(
             *selection.findings,
         ),
     )
+
+
+def _stale_while_revalidate(answer: Fetched, limits: Limits) -> float:
+    directives = answer.headers.get("cache-control", "").lower()
+    found = re.search(r"(?:^|,)\s*stale-while-revalidate\s*=\s*\"?(\d{1,9})\b", directives)
+    if found is None or re.search(r"must-revalidate|no-cache|no-store", directives):
+        return 0.0
+    return min(float(found[1]), limits.max_ttl)
 
 
 def _earlier(first: float, second: float | None) -> float:

@@ -18,10 +18,16 @@ OVERHEAD = 8_192
 """Bytes of an agent beside its card: the report, the source, the objects around them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A finished agent, and how long it may be handed out. Times are seconds since the epoch."""
+
     agent: Agent
+    refresh_at: float
+    """From here on, whoever takes it should see that it is looked at again."""
     expires_at: float
+    usable_until: float
+    """Past its expiry, while it is looked at again (``stale-while-revalidate``, RFC 5861)."""
     size: int
 
 
@@ -32,28 +38,27 @@ class AgentMemory:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str], Kept] = OrderedDict()
         self.size = 0
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, key: tuple[str, str], now: float) -> Agent | None:
-        """The agent, where it is still fresh."""
+    def get(self, key: tuple[str, str], now: float) -> Kept | None:
+        """The agent, where it may still be handed out."""
         entry = self._entries.get(key)
         if entry is None:
             return None
-        if now >= entry.expires_at:
+        if now >= entry.usable_until:
             self.drop(key)
             return None
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
-        return entry.agent
+        return entry
 
-    def put(self, key: tuple[str, str], agent: Agent, *, expires_at: float, card_bytes: int, bound: int) -> None:
+    def put(self, key: tuple[str, str], entry: Kept, *, bound: int) -> None:
         """Keep an agent, in the place of its older self, and make room: ``bound`` bytes in all."""
-        entry = _Entry(agent, expires_at, OVERHEAD + FACTOR * card_bytes)
         with self._lock:
             self._remove(key)
             if entry.size > bound:
@@ -78,3 +83,8 @@ class AgentMemory:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self.size -= entry.size
+
+
+def size_of(card_bytes: int) -> int:
+    """Bytes that an agent takes, by the length of its card."""
+    return OVERHEAD + FACTOR * card_bytes

@@ -227,6 +227,9 @@ class Limits:
     """Seconds between two fetches that an unknown ``kid`` can buy."""
     profile_ttl: float = 60.0
     """Seconds a UCP profile stays fresh at least: its own rule."""
+    refresh_ahead: float = 0.0
+    """Seconds before its expiry from which a warm call has its agent looked at again behind. Off: a program that
+    makes no calls should send no requests either."""
     memory_bytes: int = 32 * 1024 * 1024
     """What the memory of one cache holds."""
 

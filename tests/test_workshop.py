@@ -28,13 +28,13 @@ LAYERS = (
     ("_trust",),
     ("_catalog",),
     ("_target", "_select", "_credentials"),
-    ("_auth", "_memory"),
+    ("_auth", "_memory", "_many", "_telemetry"),
     ("_locate",),
     ("_entries",),
     ("_extended",),
     ("_flow",),
     ("_http",),
-    ("_agent",),
+    ("_options", "_perform", "_agent"),
     ("_discovery",),
     ("_sync",),
     ("testing",),
@@ -73,7 +73,7 @@ KEPT_BEHIND = {
 
 PUBLIC = words("""
     Agent AgentCard AgentInterface AuthError BlockedError Cache CardError CatalogEntry Credentials Discovery
-    DiscoveryError ExtendedCardError FetchError Finding InterfaceError Limits NetworkPolicy NotFoundError
+    DiscoveryError ExtendedCardError FetchError Finding InterfaceError Limits NetworkPolicy NotFoundError Outcome
     SignatureCheck SyncDiscovery Trust TrustError TrustPolicy TrustReport UsageError discover discover_sync
 """)
 

@@ -1,0 +1,61 @@
+"""Performing a flow of the core: fetch what it asks for, send it the answers, throw it the failures."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from a2a_discovery import _telemetry
+from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Recall
+from a2a_discovery.errors import DiscoveryError
+
+if TYPE_CHECKING:
+    from a2a_discovery._http.fetcher import Fetcher
+
+T = TypeVar("T")
+
+
+async def perform(flow: Flow[T], fetcher: Fetcher) -> T:
+    """Run a flow of the core to its end: fetch what it yields, send it the answers, throw it the failures."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                reply = await _perform_one(effect, fetcher)
+            except DiscoveryError as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(reply)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    finally:
+        flow.close()
+
+
+async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
+    if isinstance(effect, Fetch):
+        return await _fetch(effect, fetcher)
+    if isinstance(effect, Keep):
+        return await fetcher.keep(effect.answer, location=effect.location, record=effect.record)
+    if isinstance(effect, Recall):
+        return await fetcher.recall(effect.location)
+    assert isinstance(effect, tuple)  # noqa: S101  (the last kind of effect)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_outcome(each, fetcher)) for each in effect]
+    return tuple(task.result() for task in tasks)
+
+
+async def _outcome(fetch: Fetch, fetcher: Fetcher) -> Fetched | DiscoveryError:
+    try:
+        return await _fetch(fetch, fetcher)
+    except DiscoveryError as error:
+        return error
+
+
+async def _fetch(fetch: Fetch, fetcher: Fetcher) -> Fetched:
+    with _telemetry.span("a2a.fetch", **{"a2a.url": fetch.url, "a2a.kind": fetch.kind}) as current:
+        answer = await fetcher.fetch(fetch)
+        if current is not None:
+            current.set_attributes({"http.response.status_code": answer.status, "a2a.cache": answer.cache})
+        return answer
