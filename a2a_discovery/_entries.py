@@ -43,12 +43,9 @@ def find_card(target: Domain | Document | Base | EntryOf | CatalogEntry, asking:
         return (yield from _find_entry(target.url, target.identifier, None, asking))
     if isinstance(target, CatalogEntry):
         return (yield from _card_of_entry(target, asking))
-    try:
-        located = yield from locate(target, asking)
-    except NotFoundError as nothing:
-        if not isinstance(target, Domain):
-            raise
-        return (yield from _ask_manifests(target, asking, nothing))
+    domain = target if isinstance(target, Domain) else None
+    last = None if domain is None else lambda nothing: _ask_manifests(domain, asking, nothing)
+    located = yield from locate(target, asking, last=last)
     if located.place.exact and lists(located):
         entry = yield from _pick(located.answer, asking, None)
         found = yield from _card_of_entry(entry, asking)

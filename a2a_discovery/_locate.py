@@ -115,8 +115,18 @@ def places(target: Domain | Document | Base) -> tuple[Place, ...]:
     )
 
 
-def locate(target: Domain | Document | Base, asking: Asking) -> Flow[Located]:
+def locate(
+    target: Domain | Document | Base,
+    asking: Asking,
+    *,
+    last: Callable[[NotFoundError], Flow[Located]] | None = None,
+) -> Flow[Located]:
     """Walk the places until one answers with a document.
+
+    Args:
+        target: where to begin.
+        asking: how every place is asked.
+        last: what else may be tried where none of the places has a card; it is given the error of the walk so far.
 
     Raises:
         NotFoundError: ``no-card``, with every URL tried.
@@ -142,6 +152,13 @@ def locate(target: Domain | Document | Base, asking: Asking) -> Flow[Located]:
         if answer.status == 200:
             changed.append(place)
     nothing = nothing_found(attempts, private=asking.auth_for is None)
+    try:
+        if last is not None:
+            return (yield from last(nothing))
+    except NotFoundError as error:
+        if error.code != "no-card":
+            raise
+        nothing = error
     for place in changed:  # where a good card was once, and now there is a page or another document
         good = yield from last_known_good(place, asking, nothing, attempts)
         if good is not None:
@@ -160,7 +177,7 @@ def last_known_good(
         error: why it failed.
         attempts: the places tried before.
     """
-    if not _passing(error):
+    if not passing(error):
         return None
     try:
         answer: Fetched = yield replace(asking, mode="stored").fetch(place.url, place.kind)
@@ -171,7 +188,7 @@ def last_known_good(
     return Located(place=place, answer=stale, document=document, attempts=tuple(attempts), failure=error)
 
 
-def _passing(error: DiscoveryError) -> bool:
+def passing(error: DiscoveryError) -> bool:
     """Whether a failure says nothing against the copy we have: an outage, or an answer that is no card."""
     if isinstance(error, FetchError):
         busy = error.status is not None and (error.status >= 500 or error.status == 429)

@@ -376,3 +376,20 @@ class TestAnEntry:
         agent = await discovery().discover(CatalogEntry(identifier="x", source="mine", url=url, base=True))
 
         assert agent.source.url == f"{url}/.well-known/agent-card.json"
+
+
+class TestWhereACardWasOnce:
+    async def test_a_catalog_that_came_in_its_place_goes_before_the_old_copy(
+        self, web: Any, discovery: Any, card: Any
+    ) -> None:
+        place = "https://shop.example/.well-known/agent-card.json"
+        web.put(place, card(), cache_control="max-age=0")
+        async with discovery() as d:
+            await d.discover("shop.example")
+            web.put(place, b"<!doctype html><p>", content_type="text/html")
+            web.put("https://shop.example/.well-known/ard.json", listed(entry(url=CARD)))
+            web.put(CARD, card(name="Newer"))
+
+            agent = await d.discover("shop.example", refresh=True)
+
+        assert agent.card.name == "Newer"
