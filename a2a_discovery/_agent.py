@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from a2a_discovery._finding import Finding
@@ -22,7 +21,7 @@ class Agent:
 
     Attributes:
         card: the `AgentCard`, always in the 1.0 shape, whatever was served.
-        document: the card as received (read-only).
+        document: the card as received.
         interface: the first entry of ``supportedInterfaces`` that the caller can speak.
         alternatives: the other usable ones, in the card's order.
         skipped: the unusable ones, each with its pointer and reason.
@@ -45,9 +44,9 @@ class Agent:
         return self._found.reading.card
 
     @property
-    def document(self) -> Mapping[str, Any]:
-        """The card as received."""
-        return MappingProxyType(self._found.reading.document)
+    def document(self) -> dict[str, Any]:
+        """The card as received; each time a copy, so that nobody's edits reach those who share this agent."""
+        return _copy(self._found.reading.document)
 
     @property
     def interface(self) -> AgentInterface:
@@ -121,3 +120,9 @@ class Agent:
 
     def __repr__(self) -> str:
         return f"<Agent {self.source.url or self.source.requested} {self.trust.level.name} {self.source.cache}>"
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _copy(each) for name, each in value.items()}
+    return [_copy(each) for each in value] if isinstance(value, list) else value

@@ -410,6 +410,15 @@ def test_a_wrong_configuration_is_said_when_it_is_made(options: dict[str, Any]) 
     assert caught.value.code == "bad-config"
 
 
+async def test_nobodys_edits_reach_those_who_share_an_agent(open_discovery: Any) -> None:
+    async with open_discovery() as d:
+        first, second = await d.discover("shop.example"), await d.discover("shop.example")
+        first.document["skills"].clear()
+
+        assert second.document["skills"]
+        assert (await d.discover("shop.example")).document == second.document
+
+
 # Event loops and threads
 
 
