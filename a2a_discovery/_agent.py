@@ -46,7 +46,8 @@ class Agent:
     @property
     def document(self) -> dict[str, Any]:
         """The card as received; each time a copy, so that nobody's edits reach those who share this agent."""
-        return _copy(self._found.reading.document)
+        copy: dict[str, Any] = _copy(self._found.reading.document)
+        return copy
 
     @property
     def interface(self) -> AgentInterface:
