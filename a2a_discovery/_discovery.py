@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from a2a_discovery import _telemetry
 from a2a_discovery._agent import Agent
-from a2a_discovery._auth import bind
 from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._credentials import Credentials, check_mapping, for_card_fetch
 from a2a_discovery._effects import Flow
@@ -335,6 +334,8 @@ class Discovery:
             raise UsageError(
                 "bad-config", "upgrade takes Credentials", hint="await agent.upgrade(Credentials(bearer=...))"
             )
+        from a2a_discovery._auth import bind  # httpx: a third of the import's time, and only for credentials
+
         flow = extend(public, credentials, self.settings, now=self._clock(), bind=bind)
         return Agent(await self._run(flow), self, target)
 
@@ -370,7 +371,11 @@ class Discovery:
     def _auth_for(self, host: str) -> Any:
         credentials = best_match(self._credentials, (host,))
         applied = for_card_fetch(credentials) if credentials is not None else ()
-        return bind(applied) if applied else None
+        if not applied:
+            return None
+        from a2a_discovery._auth import bind
+
+        return bind(applied)
 
     def _principal(self, place: Target) -> str | None:
         host = _host(place)
