@@ -47,8 +47,7 @@ def compare(reading: Reading, payload: Payload, *, url: str | None, hand_out: bo
     document = {name: value for name, value in reading.document.items() if name != "signatures"}
     if text == document or (payload.view.defaults_only and text == payload.view.full):
         return Coverage(second=reading)
-    if "signatures" in reading.document:
-        text["signatures"] = reading.document["signatures"]
+    text["signatures"] = reading.document["signatures"]  # the same in both readings
     for required_empty in (False, True) if pruned else (False,):
         second = _read(text, url=url, required_empty=required_empty, hand_out=hand_out)
         if second is not None:
@@ -70,7 +69,6 @@ def _compared(reading: Reading, second: Reading | Upgraded) -> Coverage:
     places = dict.fromkeys(
         reading.origin(pointer(*place))
         for place in _differences(reading.value, second.value, MESSAGES["AgentCard"], ())
-        if place[:1] != ("signatures",)
     )
     return Coverage(
         uncovered=tuple(places),
@@ -132,8 +130,13 @@ _FREE: _Fields = {}
 
 def _differences(first: Any, second: Any, fields: _Fields, place: _Path) -> Iterator[_Path]:
     """Paths of what only the first reading has, or has otherwise; of the place itself, where it lacks something."""
+    if isinstance(first, list) and isinstance(second, list):
+        yield from _elements(first, second, fields, place)
+        return
     if not isinstance(first, dict) or not isinstance(second, dict):
-        if not _same(first, second):
+        if type(first) is not type(second) and bool in (type(first), type(second)):
+            yield place  # Python takes 1 for true
+        elif first != second:
             yield place
         return
     for name, value in first.items():
@@ -148,9 +151,7 @@ def _differences(first: Any, second: Any, fields: _Fields, place: _Path) -> Iter
 
 def _member(first: Any, second: Any, field: Field | None, place: _Path) -> Iterator[_Path]:
     inner = _FREE if field is None or field.message is None else MESSAGES[field.message]
-    if isinstance(first, list) and isinstance(second, list):
-        yield from _elements(first, second, inner, place)
-    elif field is not None and field.shape == "map" and isinstance(first, dict) and isinstance(second, dict):
+    if field is not None and field.shape == "map" and isinstance(first, dict) and isinstance(second, dict):
         for key, value in first.items():
             if key not in second:
                 yield (*place, key)
@@ -187,13 +188,3 @@ def _means_absence(value: Any, field: Field | None) -> bool:
     if field.shape == "text":  # for an optional text too: an empty URL names nothing
         return bool(value == "")
     return not field.kept and type(value) is type(field.empty) and value == field.empty
-
-
-def _same(first: Any, second: Any) -> bool:
-    if isinstance(first, bool) or isinstance(second, bool):
-        return first is second
-    if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(_same, first, second))
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
-        return first.keys() == second.keys() and all(_same(first[name], second[name]) for name in first)
-    return bool(first == second)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from a2a_discovery._trust.places import Provenance
 from a2a_discovery._trust.report import SignatureCheck, TrustReport, shown
 from a2a_discovery.errors import TrustError
-from a2a_discovery.policy import Trust, TrustPolicy
+from a2a_discovery.policy import Check, Trust, TrustPolicy
 
 Refusal = tuple[str, str, str | None]
 """Code, message, hint."""
@@ -47,13 +47,13 @@ def _refusals(report: TrustReport, provenance: Provenance, policy: TrustPolicy) 
     elif not any(check.interfaces_covered for check in verified):
         yield from _uncovered(report, provenance, policy)
     if report.level < policy.require:
-        yield _too_low(report, provenance, policy)
+        yield _too_low(report, policy)
     missing = [kid for kid in policy.required_kids if not _vouches(kid, verified)]
     if missing:
         message = f"no verified signature of the card has the required kid {shown(missing[0])}"
         yield ("unverifiable" if report.signatures else "unsigned"), message, None
     if policy.check is not None:
-        yield from _checked(report, policy)
+        yield from _checked(report, policy.check)
 
 
 def _vouches(kid: str, verified: list[SignatureCheck]) -> bool:
@@ -62,18 +62,17 @@ def _vouches(kid: str, verified: list[SignatureCheck]) -> bool:
 
 def _unverified(report: TrustReport, provenance: Provenance, policy: TrustPolicy) -> Iterator[Refusal]:
     by_status = {check.status: check for check in reversed(report.signatures)}
+    handed_over = provenance.channel is None and not provenance.inline
     if (bad := by_status.get("bad-signature")) is not None:
         yield "bad-signature", f"{_named(bad)} does not verify: {bad.reason}", None
-        return
-    handed_over = provenance.channel is None and not provenance.inline
-    if policy.require <= Trust.CHANNEL and (policy.unverifiable == "accept" or handed_over):
-        return
-    if (elsewhere := by_status.get("untrusted-key-host")) is not None:
+    elif policy.require <= Trust.CHANNEL and (policy.unverifiable == "accept" or handed_over):
+        pass  # it stays at the level of its channel
+    elif (elsewhere := by_status.get("untrusted-key-host")) is not None:
         message = f"the key of {_named(elsewhere)} is where nobody we trust put it: {elsewhere.reason}"
         yield "untrusted-key-host", message, _accepting(report, elsewhere)
-        return
-    first = next((by_status[status] for status in _TELLING if status in by_status), report.signatures[0])
-    yield "unverifiable", f"{_named(first)} cannot be verified: {first.reason}", _accepting(report, first)
+    else:
+        first = next(by_status[status] for status in _TELLING if status in by_status)
+        yield "unverifiable", f"{_named(first)} cannot be verified: {first.reason}", _accepting(report, first)
 
 
 _TELLING = ("key-not-usable", "no-key", "unsupported", "malformed", "not-tried")
@@ -91,25 +90,19 @@ def _uncovered(report: TrustReport, provenance: Provenance, policy: TrustPolicy)
         yield "uncovered", message, "the publisher should sign in the form of A2A section 8.4.1"
 
 
-def _too_low(report: TrustReport, provenance: Provenance, policy: TrustPolicy) -> Refusal:
-    carrier = report.verified
-    if carrier is not None:
-        message = (
-            f"{_named(carrier)} verifies, yet not with a key of the caller's choice, as {policy.require.name} asks"
-        )
-        return "untrusted-key-host", message, _accepting(report, carrier)
-    if provenance.channel == "plain":
+def _too_low(report: TrustReport, policy: TrustPolicy) -> Refusal:
+    if report.level is Trust.NONE:
         hint = "network=NetworkPolicy(allow_http=True) fetches it; trust=TrustPolicy(require=Trust.NONE) accepts it"
         return "no-channel", "the card came over plain http, so nobody vouches for it", hint
-    message = f"the card reaches {report.level.name}, and the policy requires {policy.require.name}"
-    return "unverifiable", message, None
+    # All else that is too low was told before; left is a key of the card's own site where a pinned one is asked for.
+    message = f"its key is one of the card's own site, and not of the caller's choice, as {policy.require.name} asks"
+    carrier = report.verified
+    return "untrusted-key-host", message, None if carrier is None else _accepting(report, carrier)
 
 
-def _checked(report: TrustReport, policy: TrustPolicy) -> Iterator[Refusal]:
-    if policy.check is None:
-        return
+def _checked(report: TrustReport, check: Check) -> Iterator[Refusal]:
     try:
-        reason = policy.check(report)
+        reason = check(report)
     except Exception as exc:  # noqa: BLE001  (the caller's code: whatever it raises, the card was not accepted)
         reason = f"the check raised {type(exc).__name__}"
     if reason is not None:

@@ -44,6 +44,8 @@ class Provenance:
     """And this card came from loopback, or was handed over: its ``jku`` may be there too."""
     other_publisher: bool = False
     """The walk ended at the card of another publisher than the one asked for."""
+    proven: str | None = None
+    """For an extended card: the authority that its public card proved, which it keeps."""
     publisher: str | None = None
     """The host that the identifier of the card's catalog entry names, for ``urn:air:HOST:...``."""
 
@@ -74,13 +76,13 @@ class Ground:
 
     def _groups(self) -> Iterator[tuple[str, ...]]:
         """Sets of hosts; a pattern of the caller counts where it matches one host of *each*."""
-        provenance = self.provenance
-        if not provenance.hosted:
+        authority, asked, local = self.provenance.authority, self.provenance.asked, self.provenance.local
+        if authority is None or self.provenance.inline:
             yield from ((host,) for host in self.interface_hosts if host is not None)
-        elif provenance.authority is not None:
-            asked = provenance.asked
-            near = asked is not None and same_site(asked, provenance.authority, local=provenance.local)
-            yield (provenance.authority, asked) if near and asked is not None else (provenance.authority,)
+        elif asked is not None and same_site(asked, authority, local=local):
+            yield (authority, asked)
+        else:
+            yield (authority,)
 
     def _bound(self) -> bool:
         """Whether the hosts are known that the caller's patterns are to match."""
@@ -148,10 +150,8 @@ def _covers(place: str, parts: Parts) -> bool:
     return parts.normal.startswith(place) and not {".", ".."} & set(segments)
 
 
-def interface_host(url: Any) -> str | None:
+def interface_host(url: str) -> str | None:
     """The ASCII host of an interface's URL, the gRPC forms ``host:port`` and ``dns:///host:port`` included."""
-    if not isinstance(url, str):
-        return None
     if "://" not in url.removeprefix("dns:///"):
         host, colon, port = url.removeprefix("dns:///").rpartition(":")
         try:

@@ -102,7 +102,9 @@ class _Work:
             if reason is not None:
                 unusable[reason] = None
                 continue
-            if tried == KEYS_TRIED or self.budget <= 0:
+            if self.budget <= 0:
+                return entry.check("not-tried", "checking it is more work than one card may ask for")
+            if tried == KEYS_TRIED:
                 break
             tried += 1
             payload = self._match(entry, key)
@@ -114,19 +116,16 @@ class _Work:
                     form=payload.form,
                     interfaces_covered=self._coverage(payload).interfaces,
                 )
-        if self.budget <= 0:
-            return entry.check("not-tried", "checking it is more work than one card may ask for", key_source=source)
         if tried:
             der = jwk.is_der(entry.alg, entry.signature)
             return entry.check("bad-signature", _DER if der else _NO_MATCH, key_source=source)
         if known and unusable:
             return entry.check("key-not-usable", "; ".join(list(unusable)[:3]), key_source=source)
-        return entry.check("no-key", _no_key(len(keys), entry.kid), key_source=source)
+        reason = f"none of the {len(keys)} keys has its kid" if keys else "there is no key"
+        return entry.check("no-key", reason, key_source=source)
 
     def _match(self, entry: Entry, key: jwk.Jwk) -> Payload | None:
         for payload in self.forms:  # (4)
-            if self.budget <= 0:
-                return None
             self.budget -= 1
             if jwk.verifies(key, entry.alg, entry.protected + payload.encoded, entry.signature):  # (5)
                 return payload
@@ -142,12 +141,6 @@ class _Work:
 
 _DER = "it is an ASN.1 DER signature, and JWS wants the two numbers side by side (RFC 7518 section 3.4)"
 _NO_MATCH = "the key did not make it over any canonical form of this card that the policy accepts"
-
-
-def _no_key(count: int, kid: str | None) -> str:
-    if kid is None:
-        return f"none of the {count} keys fits it"
-    return f"none of the {count} keys has its kid" if count else "there is no key"
 
 
 def verify(
@@ -210,7 +203,7 @@ def _take(work: _Work, limits: Limits, *, strict: bool) -> None:
 def _interface_hosts(reading: Reading) -> tuple[str | None, ...]:
     interfaces = reading.value.get("supportedInterfaces")
     return tuple(
-        interface_host(interface.get("url")) if isinstance(interface, dict) else None
+        interface_host(str(interface.get("url"))) if isinstance(interface, dict) else None
         for interface in (interfaces if isinstance(interfaces, list) else ())
     )
 
@@ -309,11 +302,10 @@ def _conclude(work: _Work, *, extended: bool) -> Verified:
     level = Trust.NONE if provenance.channel == "plain" else Trust.CHANNEL
     if carrier is not None and proven:
         level = Trust.PINNED if carrier.key_source in ("pinned", "listed-jku") else Trust.SIGNED
-    authority, reading = provenance.authority, work.reading
+    authority, reading = (provenance.proven if extended else None) or provenance.authority, work.reading
     if proven and not provenance.hosted and not extended:
         authority = next(iter(_interface_hosts(work.reading)), None)
-        if coverage is not None and coverage.second is not None:
-            reading = coverage.second
+        reading = (coverage and coverage.second) or reading
     elsewhere = provenance.other_publisher or _is_elsewhere(authority, provenance.publisher)
     uncovered = () if coverage is None else coverage.uncovered
     report = replace(

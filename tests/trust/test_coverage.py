@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -119,6 +120,25 @@ def test_the_place_is_that_in_the_document_whatever_its_spelling(bench):
     card = bench.card(security=[{"b": []}], securitySchemes={"b": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}})
 
     assert uncovered(bench, "spec", card) == {"/security"}
+
+
+def test_a_default_beside_an_unknown_member_may_say_something(bench):
+    """An empty list of requirements hides those under the older name, and the form drops the empty list."""
+    card = bench.card(security=[{"b": []}], securitySchemes={"b": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}})
+
+    places = uncovered(bench, "spec+unknown", {**card, "securityRequirements": []})
+
+    assert places
+    assert places <= {"/securityRequirements", "/security"}
+
+
+@pytest.mark.parametrize("value", [1, 0])
+def test_a_number_is_no_flag(bench, value):
+    params = {"uri": "u:x", "params": {"list": [[value, "x"], {"a": [None]}]}}
+
+    assert uncovered(bench, "spec", bench.card(extra=[bool(value)], capabilities={"extensions": [params]})) == {
+        "/extra"
+    }
 
 
 def test_a_number_beyond_a_double_is_not_covered(bench):
@@ -317,14 +337,27 @@ def test_an_unproven_card_is_handed_out_as_it_came(bench, homeless):
     assert (found.report.level, found.report.authority) == (Trust.CHANNEL, homeless.authority)
 
 
-def test_an_extended_card_keeps_the_authority_and_the_reading_of_its_document(bench):
+@pytest.mark.parametrize("proven", [None, "tenant.saas.example"])
+def test_an_extended_card_keeps_the_authority_and_the_reading_of_its_document(bench, homeless, proven):
     card, world = signed(bench, "spec")
 
-    found = bench.facts({**card, "extra": 1}, world, bench.INLINE, extended=True)
+    found = bench.facts({**card, "extra": 1}, world, replace(homeless, proven=proven), extended=True)
 
     assert found.report.level is Trust.SIGNED
-    assert found.report.authority == "catalog.example"
+    assert found.report.authority == (proven or homeless.authority)
     assert found.reading.value["extra"] == 1
+
+
+def test_signed_bytes_that_are_no_card_prove_nothing_of_one(bench, homeless):
+    signer = bench.Signer(jku=SAAS)
+    old = {"protocolVersion": "0.3.0", "url": "https://tenant.saas.example/a2a", "preferredTransport": "JSONRPC"}
+    card = {name: value for name, value in bench.card().items() if name != "supportedInterfaces"} | old
+    world = bench.World({SAAS: bench.jwks(signer)})
+
+    with pytest.raises(TrustError) as caught:
+        bench.judged(signer.signed(card), world, homeless)
+
+    assert (caught.value.code, caught.value.report.uncovered) == ("uncovered", ("",))
 
 
 def test_relative_interfaces_read_the_same_in_both_readings(bench):

@@ -62,6 +62,14 @@ def test_a_signature_makes_up_for_a_plain_channel(bench, signer, world):
     assert report.level is Trust.SIGNED
 
 
+def test_a_signature_that_leaves_the_interfaces_open_does_not(bench, signer, world):
+    interface = {"url": f"https://{bench.HOST}/a2a", "protocolBinding": "JSONRPC"}
+    card = signer.signed(bench.card(supportedInterfaces=[interface])) | {"protocolVersion": "1.0"}
+
+    assert refused(bench, card, world, plain(bench)).code == "no-channel"
+    assert refused(bench, card, world, plain(bench), require=Trust.SIGNED).code == "uncovered"
+
+
 def test_a_card_that_the_caller_handed_over_is_the_callers(bench):
     report = bench.judged(bench.card(), provenance=bench.MAPPING)
 

@@ -409,8 +409,10 @@ def test_the_very_host_of_the_interfaces_may_publish_the_keys(bench, provenance)
         (SAAS + "?echo=1", ("https://tenant.saas.example/a2a",)),
         (SAAS, ("https://tenant.saas.example/a2a", "https://other.example/a2a")),
         (SAAS, ("https://tenant.saas.example/a2a", "{{URL}}")),
+        (SAAS, ("https://tenant.saas.example/a2a", "{{HOST}}:50051")),
+        (SAAS, ("https://tenant.saas.example/a2a", "urn:agents:50051")),
     ],
-    ids=["same-site-only", "query", "another-interface-elsewhere", "an-interface-without-host"],
+    ids=["same-site-only", "query", "another-interface-elsewhere", "no-host", "no-grpc-host", "urn"],
 )
 @pytest.mark.parametrize("provenance", ["MAPPING", "INLINE"])
 def test_no_other_place_counts_for_a_card_with_no_host_of_its_own(bench, provenance, jku, urls):
