@@ -205,6 +205,8 @@ class Limits:
     """Every URL that may hold a card. The largest honest card on record is near 300 kB."""
     catalog_bytes: int = 64 * 1024 * 1024
     """Only where a catalog was asked for: 100,000 entries are about 25 MB."""
+    catalog_documents: int = 1_000
+    """Nested catalogs, pages and lookups of one listing: a hundred thousand agents, a hundred a page."""
     keys_bytes: int = 256 * 1024
     """A JWK Set: three hundred 4096-bit RSA keys."""
     profile_bytes: int = 1024 * 1024
