@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 
@@ -16,4 +17,7 @@ def main() -> None:
         raise SystemExit(1) from None
     from a2a_discovery._cli.app import app
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a card may be in any language, a terminal may know ASCII alone
     app(prog_name="a2a-discover")

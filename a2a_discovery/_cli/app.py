@@ -143,7 +143,7 @@ def get(
         json=json,
         explain=explain,
     )
-    raise typer.Exit(run_get(flags))
+    raise typer.Exit(int(run_get(flags)))
 
 
 @app.command()
@@ -151,4 +151,4 @@ def demo() -> None:
     """Watch one agent being discovered, on this machine: what is sent, what comes, and why it is trusted."""
     from a2a_discovery._cli.demo import run
 
-    raise typer.Exit(run())
+    raise typer.Exit(int(run()))

@@ -149,6 +149,7 @@ def read_credentials(flags: Flags) -> Credentials | None:
     values: dict[str, Any] = {kind: _variable(name) for kind, name in given.items() if name is not None}
     if values:
         return Credentials(**values, hosts=flags.credential_hosts)
+    Credentials(hosts=flags.credential_hosts)  # a wrong pattern is said before any request
     if flags.credential_hosts and not flags.extended:
         raise UsageError("bad-config", "--credential-host needs a credential", hint="--bearer-env NAME, or --extended")
     return None
