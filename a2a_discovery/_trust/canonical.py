@@ -97,29 +97,52 @@ class Forms:
 
     def __init__(self, document: Mapping[str, Any], forms: Iterable[Form]) -> None:
         self._document = document
-        self._todo: Iterator[MatchedForm] = iter([each for form in forms for each in _VARIANTS.get(form, (form,))])
-        self._made: list[Payload] = []
+        self._order: list[MatchedForm] = [each for form in forms for each in _VARIANTS.get(form, (form,))]
+        self._views: dict[MatchedForm, View | None] = {}
+        self._made: dict[MatchedForm, Payload | None] = {}
 
-    def __iter__(self) -> Iterator[Payload]:
-        index = 0
-        while index < len(self._made) or self._make_next():
-            yield self._made[index]
-            index += 1
+    def payloads(self, likely: MatchedForm | None = None) -> Iterator[Payload]:
+        """The card in each form, in order.
 
-    def _make_next(self) -> bool:
-        for form in self._todo:
+        Args:
+            likely: a form to begin with. It changes how soon a signature is matched, and never under which name.
+        """
+        first = [likely] if likely in self._order else []
+        for form in dict.fromkeys(first + self._order):
+            payload = self._payload(form)
+            if payload is not None:
+                yield payload
+
+    def _payload(self, form: MatchedForm) -> Payload | None:
+        """The card in this form; ``None`` where it has none, or the same bytes go by the name of an earlier one."""
+        if form not in self._made:
+            self._made[form] = self._make(form)
+        return self._made[form]
+
+    def _make(self, form: MatchedForm) -> Payload | None:
+        seen = self._view(form)
+        earlier = self._order[: self._order.index(form)]
+        # Members of a view are the document's own, so equal views are equal bytes. Python's JSON is written otherwise.
+        if seen is None or (form != "python-json" and any(seen.covered == self._covered(each) for each in earlier)):
+            return None
+        try:
+            signed = write(seen.covered, form)
+        except (ValueError, RecursionError):  # this card has no such form, so nobody signed it
+            return None
+        encoded = b"." + urlsafe_b64encode(signed).rstrip(b"=")
+        return Payload(form=form, view=seen, signed=signed, encoded=encoded)
+
+    def _view(self, form: MatchedForm) -> View | None:
+        if form not in self._views:
             try:
-                seen = view(self._document, form)
-                # Members of a view are the document's own, so equal views are equal bytes.
-                if form != "python-json" and any(seen.covered == made.view.covered for made in self._made):
-                    continue
-                signed = write(seen.covered, form)
-            except (ValueError, RecursionError):  # this card has no such form, so nobody signed it
-                continue
-            encoded = b"." + urlsafe_b64encode(signed).rstrip(b"=")
-            self._made.append(Payload(form=form, view=seen, signed=signed, encoded=encoded))
-            return True
-        return False
+                self._views[form] = view(self._document, form)
+            except (ValueError, RecursionError):
+                self._views[form] = None
+        return self._views[form]
+
+    def _covered(self, form: MatchedForm) -> dict[str, Any] | None:
+        seen = self._view(form)
+        return None if seen is None else seen.covered
 
 
 PRUNED: frozenset[MatchedForm] = frozenset(("sdk", "python-json"))

@@ -125,9 +125,11 @@ class _Work:
         return entry.check("no-key", reason, key_source=source)
 
     def _match(self, entry: Entry, key: jwk.Jwk) -> Payload | None:
-        for payload in self.forms:  # (4)
+        thumbprint = jwk.thumbprint(key) or ""
+        for payload in self.forms.payloads(_usual_form.get(thumbprint)):  # (4)
             self.budget -= 1
             if jwk.verifies(key, entry.alg, entry.protected + payload.encoded, entry.signature):  # (5)
+                _remember_form(thumbprint, payload.form)
                 return payload
         return None
 
@@ -137,6 +139,17 @@ class _Work:
                 self.reading, payload, url=self.provenance.url, hand_out=not self.provenance.hosted
             )
         return self.coverages[payload.form]
+
+
+_usual_form: dict[str, MatchedForm] = {}
+"""Thumbprint of a key → the form it signed last. Only a guess at where to begin, so no harm where it is wrong."""
+_USUAL_FORMS = 1024
+
+
+def _remember_form(thumbprint: str, form: MatchedForm) -> None:
+    if len(_usual_form) >= _USUAL_FORMS:
+        _usual_form.clear()
+    _usual_form[thumbprint] = form
 
 
 _DER = "it is an ASN.1 DER signature, and JWS wants the two numbers side by side (RFC 7518 section 3.4)"

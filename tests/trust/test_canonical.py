@@ -8,14 +8,17 @@ import json
 import math
 import struct
 from pathlib import Path
+from typing import get_args
 
 import jcs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_discovery._trust.canonical import DEPTH, canonical, jcs_bytes
+from a2a_discovery._trust.canonical import DEPTH, Forms, canonical, jcs_bytes
 from a2a_discovery._trust.presence import MESSAGES, proto_name
+from a2a_discovery._trust.report import MatchedForm
+from a2a_discovery.policy import Form
 
 DATA = Path(__file__).parent.parent / "data"
 CANONICAL = json.loads((DATA / "canonical-vectors.json").read_text(encoding="utf-8"))
@@ -266,6 +269,22 @@ def test_a_canonical_form_is_its_own_canonical_form(card, form):
     once = canonical(card, form)
 
     assert canonical(json.loads(once), form) == once
+
+
+@given(
+    st.dictionaries(st.sampled_from(sorted(MESSAGES["AgentCard"])) | st.text(max_size=5), JSON, max_size=6),
+    st.sampled_from([None, *get_args(MatchedForm)]),
+)
+def test_a_guess_at_the_form_changes_the_order_and_no_name(card, likely):
+    forms = get_args(Form)
+    usual = [(each.form, each.signed) for each in Forms(card, forms).payloads()]
+
+    guessed = [(each.form, each.signed) for each in Forms(card, forms).payloads(likely)]
+
+    assert sorted(guessed) == sorted(usual)
+    assert guessed[0][0] == likely or guessed == usual
+    rfc_8785 = [signed for form, signed in usual if form != "python-json"]
+    assert len(set(rfc_8785)) == len(rfc_8785)
 
 
 def test_the_presence_table_is_the_definition_of_the_installed_sdk():
