@@ -67,6 +67,7 @@ class Fetcher:
         self._channel = fingerprint(network, transport)
         self._exchange: Exchange | None = None
         self._keeper = Keeper(cache, limits, clock)
+        self._misses = cache.shelf.misses
         self._flights: Flights[Fetched] = Flights()
 
     async def fetch(self, fetch: Fetch) -> Fetched:
@@ -182,6 +183,38 @@ class Fetcher:
             expires_at = self._expiry(fetch, copy)
             if self._clock() < expires_at:
                 return _from_copy(fetch, copy, "fresh", expires_at=expires_at)
+        missing = self._missing(fetch, key, private=private)
+        if missing is None:
+            return await self._from_network(fetch, key, copies, copy, private=private)
+        if fetch.mode == "use":
+            missed = self._misses.recall(missing, now=self._clock())
+            if missed is not None:
+                return missed
+        try:
+            answer = await self._from_network(fetch, key, copies, copy, private=private)
+        except FetchError as error:
+            self._misses.note(missing, error, at=self._clock(), retry_after=error.retry_after)
+            raise
+        if answer.status == 200:
+            self._misses.clear(missing)
+        else:
+            from a2a_discovery._http.exchange import retry_after
+
+            wait = retry_after(answer.headers.get("retry-after"), answer.fetched_at)
+            self._misses.note(missing, answer, at=answer.fetched_at, retry_after=wait)
+        return answer
+
+    def _missing(self, fetch: Fetch, key: str, *, private: bool) -> str | None:
+        """What a miss is remembered under; ``None``: it is not."""
+        if self._keeper.off or fetch.method != "GET" or _on_loopback(fetch.url):
+            return None
+        if private and fetch.principal is None:
+            return None
+        return f"{key}\n{fetch.kind}\n{fetch.limit}\n{fetch.headers}\n{fetch.principal or ''}"
+
+    async def _from_network(
+        self, fetch: Fetch, key: str, copies: Sequence[Copy], copy: Copy | None, *, private: bool
+    ) -> Fetched:
         spy = _Spy(fetch.auth_for)
         asked = fetch if fetch.auth_for is None else replace(fetch, auth_for=spy)
         answer, confirmed = await self._ask(asked, copy if fetch.mode != "unconditional" else None)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from a2a_discovery._http.backoff import Misses
+
 _OVERHEAD = 1024
 """Bytes that a record costs beside its body and header fields: the objects around them, measured roughly."""
 
@@ -30,7 +32,7 @@ class Shelf:
     It loads no library, so that a `Cache` can be made, and never used, for nothing.
     """
 
-    __slots__ = ("_keys", "_lock", "_places", "_records", "remembered", "size")
+    __slots__ = ("_keys", "_lock", "_places", "_records", "misses", "remembered", "size")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,6 +40,7 @@ class Shelf:
         self._keys: dict[str, set[str]] = {}
         self._places: dict[UUID, tuple[str, str]] = {}
         self.size = 0
+        self.misses = Misses()
         # What locations proved before: small, and not evicted with answers.
         self.remembered: dict[str, bytes] = {}
 
