@@ -8,17 +8,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from a2a_discovery._agent import Agent
-from a2a_discovery._catalog.entry import CatalogEntry
-from a2a_discovery._credentials import Credentials
-from a2a_discovery._discovery import Discovery
-from a2a_discovery._finding import Finding
 from a2a_discovery._http.cache import Cache
-from a2a_discovery._many import Outcome
-from a2a_discovery._sync import SyncDiscovery
-from a2a_discovery._trust.report import SignatureCheck, TrustReport
 from a2a_discovery.errors import (
     AuthError,
     BlockedError,
@@ -34,7 +27,15 @@ from a2a_discovery.errors import (
 from a2a_discovery.policy import Limits, NetworkPolicy, Trust, TrustPolicy
 
 if TYPE_CHECKING:
+    from a2a_discovery._agent import Agent
     from a2a_discovery._card.model import AgentCard, AgentInterface
+    from a2a_discovery._catalog.entry import CatalogEntry
+    from a2a_discovery._credentials import Credentials
+    from a2a_discovery._discovery import Discovery
+    from a2a_discovery._finding import Finding
+    from a2a_discovery._many import Outcome
+    from a2a_discovery._sync import SyncDiscovery
+    from a2a_discovery._trust.report import SignatureCheck, TrustReport
 
 __version__ = "0.1.0"
 
@@ -84,6 +85,8 @@ async def discover(target: object, *, refresh: bool = False, **options: Any) -> 
     Raises:
         DiscoveryError: as `Discovery.discover`.
     """
+    from a2a_discovery._discovery import Discovery
+
     return await Discovery(**{"cache": _shared, **options}).discover(target, refresh=refresh)
 
 
@@ -93,17 +96,34 @@ def discover_sync(target: object, *, refresh: bool = False, **options: Any) -> A
     Raises:
         DiscoveryError: as `Discovery.discover`.
     """
+    from a2a_discovery._sync import SyncDiscovery
+
     with SyncDiscovery(**{"cache": _shared, **options}) as discovery:
         return discovery.discover(target, refresh=refresh)
 
 
-def __getattr__(name: str) -> Any:
-    # pydantic's models are built when they are first needed: half of the import's time otherwise.
-    if name in ("AgentCard", "AgentInterface"):
-        from a2a_discovery._card import model
+# Loaded when they are first needed: the line is sixty modules, and a program that imports us at its start may not
+# discover anything before its first request.
+_LATE = {
+    "Agent": "_agent",
+    "AgentCard": "_card.model",
+    "AgentInterface": "_card.model",
+    "CatalogEntry": "_catalog.entry",
+    "Credentials": "_credentials",
+    "Discovery": "_discovery",
+    "Finding": "_finding",
+    "Outcome": "_many",
+    "SignatureCheck": "_trust.report",
+    "SyncDiscovery": "_sync",
+    "TrustReport": "_trust.report",
+}
 
-        return getattr(model, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:
