@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from a2a_discovery import CardError, InterfaceError, Trust, TrustError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from a2a_discovery import Agent, AgentInterface, DiscoveryError, SignatureCheck, TrustReport
+    from a2a_discovery._catalog.entry import CatalogEntry
     from a2a_discovery._cli.options import Flags
 
 _CAME = {
@@ -138,7 +139,7 @@ def agent_data(agent: Agent) -> dict[str, Any]:
         "card": _dump(agent.card),
         "interface": agent.interface.model_dump(mode="json", by_alias=True),
         "trust": plain(agent.trust.as_dict()),
-        "source": {**plain(asdict(agent.source)), "extended": agent.extended},
+        "source": {**plain(agent.source), "extended": agent.extended},
         "findings": [finding.as_dict() for finding in agent.findings],
     }
 
@@ -153,6 +154,7 @@ def describe_error(error: DiscoveryError, flags: Flags) -> Iterator[Row]:
     yield Row("error", f"{shown} [{error.code}]", "red")
     attempts = [str(attempt) for attempt in getattr(error, "attempts", ())]
     yield from rows("tried", (each for each in attempts if clean(each) not in shown))
+    yield from rows("choose from", map(_entry, getattr(error, "entries", ())), limit=400)
     if isinstance(error, CardError):
         yield from rows("wrong", error.findings)
     if isinstance(error, InterfaceError):
@@ -170,6 +172,10 @@ def describe_error(error: DiscoveryError, flags: Flags) -> Iterator[Row]:
         yield Row("", f"in this command: {flag}")
 
 
+def _entry(entry: CatalogEntry) -> str:
+    return f"{entry.source}#{entry.identifier} ({clean(entry.name, 100)})"
+
+
 def _flag(hint: str, flags: Flags) -> str | None:
     """The flag that a hint's line of code stands for, where it isn't among those given."""
     flag = next((flag for part, flag in _FLAGS if part in hint), None)
@@ -179,7 +185,9 @@ def _flag(hint: str, flags: Flags) -> str | None:
 
 def error_data(error: DiscoveryError) -> dict[str, Any]:
     """An error, as the one object that ``--json`` prints to stderr."""
-    facts = {name: plain(getattr(error, name)) for name in error.facts}
+    facts = {name: plain(getattr(error, name)) for name in error.facts if name != "entries"}
+    names = ("identifier", "name", "url", "source")
+    facts["entries"] = [{name: getattr(entry, name) for name in names} for entry in getattr(error, "entries", ())]
     return {
         "error": {
             "kind": type(error).__name__,
@@ -204,6 +212,6 @@ def plain(value: Any) -> Any:
         return {str(name): plain(each) for name, each in value.items()}
     if hasattr(value, "as_dict"):
         return plain(value.as_dict())
-    if hasattr(value, "__dataclass_fields__"):
-        return plain(asdict(value))
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     return [plain(each) for each in value] if isinstance(value, Iterable) else str(value)

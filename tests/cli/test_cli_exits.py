@@ -176,3 +176,40 @@ def test_plain_http_needs_two_flags_and_proves_nothing(command):
     assert (refused.exit_code, "[no-channel]" in refused.stderr) == (1, True)
     assert "in this command: --allow-http --require none" in refused.stderr
     assert (shown.exit_code, "NONE: " in shown.stdout) == (0, True)
+
+
+CATALOG = "/.well-known/ai-catalog.json"
+
+
+@pytest.fixture
+def catalog(shop):
+    """A catalog of two agents, one of them inside it, at the place where the card is not."""
+    card = FakeAgent(shop.url, signers=()).document()
+    entries = [
+        {
+            "identifier": f"urn:example:{name}",
+            "displayName": f"Agent \x1b[31m{name}",
+            "type": "application/a2a-agent-card+json",
+            "data": {**card, "name": name},
+        }
+        for name in ("orders", "refunds")
+    ]
+    shop.agent.fail("card", 404)
+    shop.agent.replies[CATALOG] = Reply.json({"specVersion": "1.0", "entries": entries})
+    return f"{shop.url}{CATALOG}"
+
+
+def test_3_where_a_catalog_lists_several_and_each_is_named_as_a_target(get, catalog):
+    result = get()
+    told = json.loads(get("--json").stderr)["error"]
+
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"choose from {catalog}#urn:example:orders (Agent \N{REPLACEMENT CHARACTER}[31morders)" in result.stderr
+    assert [entry["identifier"] for entry in told["entries"]] == ["urn:example:orders", "urn:example:refunds"]
+
+
+def test_an_entry_of_a_catalog_is_a_target(get, catalog):
+    result = get("--json", target=f"{catalog}#urn:example:refunds")
+
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["card"]["name"]) == (0, "refunds")
