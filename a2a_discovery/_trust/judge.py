@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from a2a_discovery._trust.places import Provenance
 from a2a_discovery._trust.report import SignatureCheck, TrustReport, shown
+from a2a_discovery._urls import split
 from a2a_discovery.errors import TrustError
 from a2a_discovery.policy import Check, Trust, TrustPolicy
 
@@ -113,10 +114,26 @@ def _named(check: SignatureCheck) -> str:
     return f"signature {check.index}" + (f" (kid {shown(check.kid)})" if check.kid is not None else "")
 
 
-def _accepting(report: TrustReport, check: SignatureCheck) -> str | None:
-    """The line that would accept this signature. It is the caller's to judge the key it names, so it names it whole."""
-    host = report.authority or "shop.example"
-    if check.status == "untrusted-key-host" and check.jku is not None and len(check.jku) <= 200:
-        return f"trust=TrustPolicy(jku_hosts={{{host!r}: ({check.jku!r},)}})"
+def _accepting(report: TrustReport, check: SignatureCheck) -> str:
+    """The line that would accept this signature. It is the caller's to judge what it names, so it names it whole."""
+    hosts = report.hosts[:_NAMED_HOSTS] or ("shop.example",)
+    if check.status == "untrusted-key-host" and check.key_source in (None, "interface-host-jku"):
+        place = check.jku or ""
+        if len(place) <= _NAMED_PLACE and _is_place(place):
+            places = ", ".join(f"{host!r}: ({place!r},)" for host in hosts)
+            return f"trust=TrustPolicy(jku_hosts={{{places}}})"
     kid = "" if check.kid is None else f"  # with the key {shown(check.kid)}"
-    return f'trust=TrustPolicy(keys={{{host!r}: Path("keys.json")}}){kid}'
+    keys = ", ".join(f'{host!r}: Path("keys.json")' for host in hosts)
+    return f"trust=TrustPolicy(keys={{{keys}}}){kid}"
+
+
+_NAMED_HOSTS = 4
+_NAMED_PLACE = 200
+
+
+def _is_place(jku: str) -> bool:
+    try:
+        parts = split(jku)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and not parts.userinfo and not parts.fragment

@@ -77,6 +77,9 @@ class TrustReport:
     level: Trust
     authority: str | None
     """The host whose TLS answered with the card; for an inline card its catalog's; ``None`` for a mapping or file."""
+    hosts: tuple[str, ...] = ()
+    """The hosts that a pattern of the policy has to match: the authority, or for a card with no host of its own the
+    hosts of all its interfaces."""
     signatures: tuple[SignatureCheck, ...] = ()
     uncovered: tuple[str, ...] = ()
     """JSON pointers, in the document, of what the matched form does not protect."""

@@ -268,7 +268,7 @@ def _try_places(work: _Work, *, listed: bool, limits: Limits) -> Flow[None]:
 def _try_loaded(work: _Work, entry: Entry, loaded: KeysAt) -> None:
     source = loaded.place.source
     if not loaded.trusted:
-        work.put(entry.check("untrusted-key-host", loaded.problem))
+        work.put(entry.check("untrusted-key-host", loaded.problem, key_source=source))
     elif loaded.keys is None:
         work.put(entry.check("no-key", loaded.problem, key_source=source))
     else:
@@ -325,12 +325,19 @@ def _conclude(work: _Work, *, extended: bool) -> Verified:
         facts,
         level=min(level, Trust.CHANNEL) if elsewhere else level,
         authority=authority,
+        hosts=_hosts(work),
         uncovered=uncovered,
         other_publisher=elsewhere,
         expires_at=min((each.answer.expires_at for each in work.used.values() if each.answer), default=None),
         findings=tuple(_findings(work, checks, uncovered, proven=proven, elsewhere=elsewhere)),
     )
     return Verified(report=report, reading=reading)
+
+
+def _hosts(work: _Work) -> tuple[str, ...]:
+    if work.provenance.hosted:
+        return (work.provenance.authority or "",)
+    return tuple(dict.fromkeys(host for host in _interface_hosts(work.reading) if host is not None))
 
 
 def _is_elsewhere(authority: str | None, publisher: str | None) -> bool:

@@ -104,6 +104,46 @@ def test_an_untrusted_key_is_refused_with_the_line_that_would_accept_it(bench):
     assert bench.judged(card, bench.World({signer.jku: bench.jwks(signer)}), **policy).level is Trust.PINNED
 
 
+@pytest.mark.parametrize(
+    "jku",
+    [
+        "http://agent.example.com/keys",
+        "https://u:p@agent.example.com/keys",
+        "keys.json",
+        "https://x.example/" + "k" * 300,
+    ],
+    ids=["http", "userinfo", "relative", "long"],
+)
+def test_the_line_never_lists_a_place_that_could_not_be_listed(bench, jku):
+    error = refused(bench, bench.Signer(jku=jku).signed(bench.card()))
+
+    assert error.code == "untrusted-key-host"
+    assert error.hint == "trust=TrustPolicy(keys={'agent.example.com': Path(\"keys.json\")})  # with the key 'k1'"
+
+
+def test_the_line_never_lists_a_place_that_leads_elsewhere(bench, signer):
+    away = bench.jwks(signer, redirects=(bench.JKU,), url="https://evil.example/keys")
+
+    error = refused(bench, signer.signed(bench.card()), bench.World({bench.JKU: away}))
+
+    assert (error.code, error.hint.startswith("trust=TrustPolicy(keys=")) == ("untrusted-key-host", True)
+
+
+def test_the_line_for_a_card_with_no_host_of_its_own_names_the_hosts_of_all_its_interfaces(bench):
+    signer = bench.Signer(jku="https://keys.example/jwks.json")
+    urls = ["https://a.example/", "https://b.example/1", "https://b.example/2"]
+    interfaces = [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"} for url in urls]
+    card = signer.signed(bench.card(supportedInterfaces=interfaces))
+
+    error = refused(bench, card, provenance=bench.INLINE)
+
+    place = "('https://keys.example/jwks.json',)"
+    assert error.hint == f"trust=TrustPolicy(jku_hosts={{'a.example': {place}, 'b.example': {place}}})"
+    policy = {"jku_hosts": {"a.example": signer.jku, "b.example": signer.jku}}
+    world = bench.World({signer.jku: bench.jwks(signer)})
+    assert bench.judged(card, world, bench.INLINE, **policy).level is Trust.PINNED
+
+
 def test_a_signature_without_a_key_is_refused_with_the_line_that_would_accept_it(bench):
     signer = bench.Signer(jku=None)
 
