@@ -21,13 +21,17 @@ class Finding:
     pointer: str
     """An RFC 6901 JSON pointer into the document as received; ``""`` is the whole document."""
     message: str
+    fix: str = ""
+    """What to write instead, where that is known; ``""`` else. `check_card` fills it in."""
+    section: str = ""
+    """The section of A2A 1.0, or the RFC, that the rule is in; ``""`` where it is no rule but good sense."""
 
     def __str__(self) -> str:
         return f"{self.pointer or '/'}: {self.message} [{self.code}]"
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return asdict(self)
+        """The finding as plain data; ``fix`` and ``section`` only where they say something."""
+        return {name: value for name, value in asdict(self).items() if value or name not in ("fix", "section")}
 
 
 def pointer(*tokens: str | int) -> str:
