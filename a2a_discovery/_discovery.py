@@ -14,24 +14,30 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from a2a_discovery import _telemetry
 from a2a_discovery._agent import Agent
 from a2a_discovery._catalog.entry import CatalogEntry
-from a2a_discovery._credentials import Credentials, check_mapping, for_card_fetch
+from a2a_discovery._catalogs import Catalogs
+from a2a_discovery._config import load, read_agents
+from a2a_discovery._credentials import Credentials, check_mapping
 from a2a_discovery._effects import Flow
 from a2a_discovery._entries import location_of_target
+from a2a_discovery._files import read_file
 from a2a_discovery._flow import Found, Settings, discover, extend
 from a2a_discovery._hosts import best_match
 from a2a_discovery._http.cache import Cache, as_cache
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._identity import identity
+from a2a_discovery._listing import auth_by
 from a2a_discovery._many import PER_HOST, Outcome, Turns, changes, each_as_it_comes
 from a2a_discovery._memory import Kept, size_of
 from a2a_discovery._options import key_of, texts
 from a2a_discovery._perform import perform
 from a2a_discovery._target import Handed, LocalFile, Target, read_target
 from a2a_discovery._urls import host_of
-from a2a_discovery.errors import Attempt, DiscoveryError, NotFoundError, UsageError
+from a2a_discovery.errors import DiscoveryError, UsageError
 from a2a_discovery.policy import Limits, NetworkPolicy, TrustPolicy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import httpx
 
     from a2a_discovery._http.fetcher import Fetcher
@@ -52,7 +58,7 @@ class _Entered:
     """Targets that are looked at again while their warm callers are answered already."""
 
 
-class Discovery:
+class Discovery(Catalogs):
     """Discovers agents under one set of policies. All arguments are optional.
 
     Args:
@@ -107,10 +113,26 @@ class Discovery:
         )
         self._cache = as_cache(cache)
         self._credentials = check_mapping(credentials)
-        self._agents = dict(agents or {})
+        self._agents = read_agents(agents)
         self._transport = transport
         self._clock = clock
         self._entered: _Entered | None = None
+
+    @classmethod
+    def from_config(
+        cls, path: str | Path | None = None, *, env: Mapping[str, str] | None = None, **options: Any
+    ) -> Self:
+        """A discovery whose `agents` are named in a file and in the environment.
+
+        Args:
+            path: a TOML file, or a JSON file by its ending, with a table ``agents``; ``None``: the environment alone.
+            env: where ``A2A_AGENT_<NAME>`` and the secrets that the file names are looked up; ``os.environ``.
+            options: the arguments of `Discovery`; its ``agents`` win over those of the file.
+
+        Raises:
+            UsageError: ``bad-config``, naming file, line and key where they are known.
+        """
+        return cls(**{**options, "agents": {**load(path, env), **(options.get("agents") or {})}})
 
     async def discover(self, target: object, *, refresh: bool = False) -> Agent:
         """The agent that a target names: its card located, fetched, read, verified, and an interface selected.
@@ -260,14 +282,15 @@ class Discovery:
 
     async def _discover(self, target: object, refresh: bool) -> Agent:
         place = await self._read_target(target)
+        credentials = self._credentials_of(target, place)
         flow = discover(
             place,
-            self.settings,
+            self._settings_of(target),
             requested=_shown(target),
             now=self._clock(),
             refresh=refresh,
-            auth_for=self._auth_for if self._credentials else None,
-            principal=self._principal(place),
+            auth_for=auth_by(credentials),
+            principal=_principal(credentials, _host(place)),
         )
         found = await self._run(flow)
         if isinstance(target, str) and self._cache.kind != "off":
@@ -294,7 +317,7 @@ class Discovery:
             self.settings,
             transport=self._transport,
             credentials=self._credentials,
-            agents=self._agents,
+            agents={name: each.shape for name, each in self._agents.items()},
             clock=self._clock,
         )
 
@@ -336,13 +359,17 @@ class Discovery:
             )
         from a2a_discovery._auth import bind  # httpx: a third of the import's time, and only for credentials
 
-        flow = extend(public, credentials, self.settings, now=self._clock(), bind=bind)
+        flow = extend(public, credentials, self._settings_of(target), now=self._clock(), bind=bind)
         return Agent(await self._run(flow), self, target)
 
     async def aclose(self) -> None:
-        """Close the connections. Agents stay usable, and so does this object."""
-        entered, self._entered = self._entered, None
-        if entered is not None:
+        """Close the connections. Agents stay usable, and so does this object.
+
+        From another event loop than the one that entered it nothing is closed: the connections are that loop's.
+        """
+        entered = self._entered
+        if entered is not None and (entered.loop is asyncio.get_running_loop() or entered.loop.is_closed()):
+            self._entered = None
             for task in (tasks := list(entered.behind.values())):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -360,27 +387,30 @@ class Discovery:
         await self.aclose()
 
     def _named(self, target: object) -> object:
-        return self._agents.get(target, target) if isinstance(target, str) else target
+        configured = self._agents.get(target) if isinstance(target, str) else None
+        return target if configured is None else configured.target
+
+    def _settings_of(self, target: object) -> Settings:
+        """What a target is discovered by: a configured name may have a trust policy and bindings of its own."""
+        configured = self._agents.get(target) if isinstance(target, str) else None
+        if configured is None:
+            return self.settings
+        trust = self.settings.trust if configured.trust is None else configured.trust
+        bindings = self.settings.bindings if configured.bindings is None else configured.bindings
+        return replace(self.settings, trust=trust, bindings=bindings)
+
+    def _credentials_of(self, target: object, place: Target) -> Mapping[str, Credentials]:
+        configured = self._agents.get(target) if isinstance(target, str) else None
+        host = _host(place)
+        if configured is None or configured.credentials is None or host is None:
+            return self._credentials
+        return {**self._credentials, host: configured.credentials}
 
     async def _read_target(self, target: object) -> Any:
         place: Target = read_target(self._named(target), network=self.settings.network, names=self._agents)
         if isinstance(place, LocalFile):
-            return await asyncio.to_thread(_read_file, place, self.settings.limits)
+            return await asyncio.to_thread(_read_card, place, self.settings.limits)
         return place
-
-    def _auth_for(self, host: str) -> Any:
-        credentials = best_match(self._credentials, (host,))
-        applied = for_card_fetch(credentials) if credentials is not None else ()
-        if not applied:
-            return None
-        from a2a_discovery._auth import bind
-
-        return bind(applied)
-
-    def _principal(self, place: Target) -> str | None:
-        host = _host(place)
-        credentials = best_match(self._credentials, (host,)) if host else None
-        return credentials.principal if credentials is not None else None
 
     def _open(self) -> Fetcher:
         from a2a_discovery._http.fetcher import Fetcher
@@ -411,27 +441,13 @@ class Discovery:
             return await perform(flow, fetcher)
 
 
-def _read_file(place: LocalFile, limits: Limits) -> Handed:
-    shown = str(place.path)
-    try:
-        with place.path.open("rb") as file:
-            body = file.read(limits.card_bytes + 1)
-    except OSError as exc:
-        attempt = Attempt(url=shown, reason=(exc.strerror or "unreadable").lower())
-        raise NotFoundError(
-            "no-card", f"the card file cannot be read: {attempt}", attempts=(attempt,), url=shown, step="fetch"
-        ) from exc
-    if len(body) > limits.card_bytes:
-        from a2a_discovery.errors import FetchError
+def _read_card(place: LocalFile, limits: Limits) -> Handed:
+    return Handed(body=read_file(place.path, limit=limits.card_bytes, argument="card_bytes"), shown=str(place.path))
 
-        raise FetchError(
-            "too-large",
-            f"{shown} is larger than {limits.card_bytes} bytes",
-            url=shown,
-            step="fetch",
-            hint="raise it with limits=Limits(card_bytes=...)",
-        )
-    return Handed(body=body, shown=shown)
+
+def _principal(credentials: Mapping[str, Credentials], host: str | None) -> str | None:
+    found = best_match(credentials, (host,)) if host else None
+    return found.principal if found is not None else None
 
 
 def _host(place: Target) -> str | None:

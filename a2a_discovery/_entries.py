@@ -8,14 +8,24 @@ from dataclasses import replace
 
 from a2a_discovery._card.json import decode
 from a2a_discovery._catalog.choose import check_digest, listed_by, named, single, stamped
-from a2a_discovery._catalog.entry import CatalogEntry, Follow, Item, Listed
+from a2a_discovery._catalog.entry import JSON, CatalogEntry, Follow, Item, Listed
 from a2a_discovery._catalog.project import kind_of, project
 from a2a_discovery._catalog.stream import read_document
 from a2a_discovery._catalog.ucp import WELL_KNOWN as UCP
 from a2a_discovery._catalog.ucp import is_leaf
-from a2a_discovery._effects import Fetched, Flow, Keep, Kind
+from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Kind
 from a2a_discovery._hosts import is_loopback, same_site
-from a2a_discovery._locate import WELL_KNOWN, Asking, Located, Place, check_status, is_page, locate, nothing_found
+from a2a_discovery._locate import (
+    WELL_KNOWN,
+    Asking,
+    Located,
+    Place,
+    check_status,
+    is_page,
+    locate,
+    nothing_found,
+    passing,
+)
 from a2a_discovery._target import Base, Document, Domain, EntryOf, read_place
 from a2a_discovery._trust.continuity import location_of
 from a2a_discovery._urls import host_of, split
@@ -28,7 +38,7 @@ MANIFESTS: tuple[tuple[str, Kind], ...] = (
 )
 """Where a domain without a card of its own may name one, in the order in which they count."""
 
-_NOT_HERE = {404: "not found", 405: "method not allowed", 410: "gone"}
+NOT_HERE = {404: "not found", 405: "method not allowed", 410: "gone"}
 
 
 def find_card(target: Domain | Document | Base | EntryOf | CatalogEntry, asking: Asking) -> Flow[Located]:
@@ -73,8 +83,7 @@ def again(located: Located, asking: Asking) -> Flow[Located]:
 
 
 def _find_entry(url: str, identifier: str, version: str | None, asking: Asking) -> Flow[Located]:
-    answer: Fetched = yield asking.fetch(url, "profile" if split(url).path == UCP else "catalog")
-    check_status(answer)
+    answer = yield from had(asking.fetch(url, "profile" if split(url).path == UCP else "catalog"))
     entry = yield from _pick(answer, asking, identifier, version)
     return (yield from _card_of_entry(entry, asking, answer))
 
@@ -82,7 +91,7 @@ def _find_entry(url: str, identifier: str, version: str | None, asking: Asking) 
 def _pick(answer: Fetched, asking: Asking, identifier: str | None, version: str | None = None) -> Flow[CatalogEntry]:
     """The entry of an identifier, or the only one; its catalog is then good enough to be kept."""
     try:
-        items = yield from _items(answer, asking)
+        _, items = yield from items_of(answer, asking)
         if identifier is None:
             entry = single(items, url=answer.url)
         else:
@@ -93,19 +102,23 @@ def _pick(answer: Fetched, asking: Asking, identifier: str | None, version: str 
     return entry
 
 
-def _items(answer: Fetched, asking: Asking) -> Flow[Iterator[Item]]:
-    """What a document lists; where a profile has no A2A agent itself, what its older versions have."""
+def items_of(answer: Fetched, asking: Asking, *, via: tuple[str, ...] = ()) -> Flow[tuple[JSON, Iterator[Item]]]:
+    """A fetched document and what it lists; where a profile has no A2A agent itself, what its older versions have.
+
+    Raises:
+        CardError: ``not-json``; while iterating, ``not-a-catalog``.
+    """
     document = read_document(answer.body, depth=asking.limits.depth)
-    items = stamped(project(document, answer.url), listed_by(answer))
+    items = stamped(project(document, answer.url), listed_by(answer, via))
     if kind_of(document) != "profile":
-        return items
+        return document, items
     mine = list(items)
     for item in mine:
         if isinstance(item, Follow) and item.kind == "profile":
             older = yield from _older(item, answer, asking)
             if any(isinstance(each, CatalogEntry) for each in older):
-                return iter((*mine, *older))
-    return iter(mine)
+                return document, iter((*mine, *older))
+    return document, iter(mine)
 
 
 def _older(follow: Follow, newer: Fetched, asking: Asking) -> Flow[list[Item]]:
@@ -119,6 +132,23 @@ def _older(follow: Follow, newer: Fetched, asking: Asking) -> Flow[list[Item]]:
         return list(stamped(project(document, answer.url), listed_by(answer, (newer.url,))))
     except DiscoveryError:
         return []  # an older version that cannot be had is one that is not offered
+
+
+def had(fetch: Fetch) -> Flow[Fetched]:
+    """The answer to a fetch; while its origin is out, the stored copy of the answer."""
+    try:
+        answer: Fetched = yield fetch
+        check_status(answer)
+    except DiscoveryError as error:
+        error.at(step="fetch", url=fetch.url)
+        if not passing(error) or fetch.method != "GET":
+            raise
+        try:
+            answer = yield replace(fetch, mode="stored")
+        except DiscoveryError:
+            raise error from None
+        return replace(answer, cache="stale")
+    return answer
 
 
 def on_loopback(url: str, asking: Asking) -> bool:
@@ -250,8 +280,8 @@ def _card_of_walk(entry: CatalogEntry, asking: Asking, answer: Fetched) -> Flow[
 
 
 def _miss(answer: Fetched) -> str | None:
-    if answer.status in _NOT_HERE:
-        return _NOT_HERE[answer.status]
+    if answer.status in NOT_HERE:
+        return NOT_HERE[answer.status]
     if 200 <= answer.status < 300 and is_page(answer):
         return "an HTML page"
     check_status(answer)

@@ -18,6 +18,7 @@ from a2a_discovery.errors import UsageError
 from a2a_discovery.policy import NetworkPolicy
 
 _HOST_PORT = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:]+)(?::(?P<port>[0-9]{1,5}))?\Z")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # A model may write a target: what it wrote is shown in messages only so far.
 _SHOWN = 100
 
@@ -83,8 +84,8 @@ def read_target(target: object, *, network: NetworkPolicy, names: Collection[str
     Raises:
         UsageError: ``bad-target``.
     """
-    if isinstance(target, CatalogEntry):
-        return target
+    if isinstance(target, (CatalogEntry, Domain, Document, Base, EntryOf)):
+        return target  # told apart already: a configured name
     if isinstance(target, Path):
         return LocalFile(path=target)
     if isinstance(target, Mapping):
@@ -95,7 +96,7 @@ def read_target(target: object, *, network: NetworkPolicy, names: Collection[str
             f"a target is a string, a pathlib.Path, a mapping or a CatalogEntry, not {type(target).__name__}",
         )
     text = target.strip()
-    if "://" in text:
+    if _SCHEME.match(text):
         return _read_url(text)
     return _read_host(text, network, names)
 
@@ -103,11 +104,18 @@ def read_target(target: object, *, network: NetworkPolicy, names: Collection[str
 def _read_mapping(target: Mapping[str, Any]) -> Handed:
     # A copy through text: what the caller does to its mapping afterwards must not change a card already judged.
     try:
-        return Handed(body=json.dumps(target, ensure_ascii=False, allow_nan=False).encode("utf-8"))
+        return Handed(body=json.dumps(target, ensure_ascii=False, allow_nan=False, default=_plain).encode("utf-8"))
     except (TypeError, ValueError, RecursionError):
         raise UsageError(
             "bad-target", "the mapping is not made of JSON values", hint="hand over what json.loads gave", step="locate"
         ) from None
+
+
+def _plain(value: object) -> dict[Any, Any]:
+    """What is a mapping and no dict, such as ``agent.document``."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError("no JSON value")
 
 
 def read_place(url: str) -> Domain | Document | Base:

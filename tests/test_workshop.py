@@ -29,12 +29,14 @@ LAYERS = (
     ("_catalog",),
     ("_target", "_select", "_credentials"),
     ("_auth", "_memory", "_many", "_telemetry"),
-    ("_locate",),
-    ("_entries",),
+    ("_locate", "_files"),
+    ("_entries", "registries", "_config"),
+    ("_browse",),
     ("_extended",),
     ("_flow",),
     ("_http",),
-    ("_options", "_perform", "_agent"),
+    ("_options", "_perform", "_agent", "_listing"),
+    ("_catalogs",),
     ("_discovery",),
     ("_sync",),
     ("testing",),
@@ -53,7 +55,8 @@ def words(text: str) -> frozenset[str]:
 
 
 PURE = words("""
-    _card _trust _catalog _target _locate _entries _select _extended _flow _effects _hosts _urls _finding errors policy
+    _card _trust _catalog _target _locate _entries _browse registries _select _extended _flow _effects _hosts _urls
+    _finding errors policy
 """)
 IMPURE = words("asyncio httpx httpcore hishel time socket anyio sqlite3 threading redis")
 
