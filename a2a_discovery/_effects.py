@@ -68,6 +68,11 @@ class Fetched:
     handle: Any = field(default=None, repr=False, compare=False)
     """The shell's own: what to write when the core says `Keep`."""
 
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds that the server asked us to wait, where it did."""
+        return retry_after(self.headers.get("retry-after"), self.fetched_at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
@@ -84,6 +89,32 @@ class Recall:
     """What is remembered of a location: bytes, or ``None``."""
 
     location: str
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """Seconds that a ``Retry-After`` asks for, RFC 9110 section 10.2.3; ``None`` where it is absent or unreadable.
+
+    Args:
+        value: the field, seconds or a date.
+        now: seconds since the epoch, when it arrived.
+    """
+    value = (value or "").strip()
+    if value.isascii() and value.isdecimal() and len(value) < 12:
+        return float(value)
+    date = http_date(value)
+    return None if date is None else max(date - now, 0.0)
+
+
+def http_date(text: str) -> float | None:
+    """Seconds since the epoch that a date in a header field means (RFC 9110 section 5.6.7), where it can be read."""
+    from datetime import UTC
+    from email.utils import parsedate_to_datetime  # most answers have no date that matters
+
+    try:
+        moment = parsedate_to_datetime(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
 
 
 Effect = Fetch | tuple[Fetch, ...] | Keep | Recall

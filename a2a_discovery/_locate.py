@@ -13,7 +13,7 @@ from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._effects import Fetch, Fetched, Flow, Kind, Mode
 from a2a_discovery._finding import Finding
 from a2a_discovery._target import Base, Document, Domain
-from a2a_discovery._urls import split
+from a2a_discovery._urls import join, split
 from a2a_discovery.errors import Attempt, AuthError, CardError, DiscoveryError, FetchError, NotFoundError
 from a2a_discovery.policy import Limits
 
@@ -218,7 +218,7 @@ def _judge(place: Place, answer: Fetched, limits: Limits) -> _Here | Attempt:
     shape = looks_like(document)
     if place.endpoint and shape != "card":
         return Attempt(url=place.url, status=answer.status, reason="JSON that is no card")
-    if place.names is not None and not _names(document, place.names):
+    if place.names is not None and not _names(document, place.names, base=answer.url):
         return Attempt(url=place.url, status=answer.status, reason="a card of another agent")
     return _Here(document)
 
@@ -276,19 +276,16 @@ def check_status(answer: Fetched) -> None:
         status=status,
         url=url,
         step="fetch",
-        retry_after=retry_after(answer),
+        retry_after=answer.retry_after,
         hint="try again later" if status >= 500 or status == 429 else None,
     )
 
 
-def retry_after(answer: Fetched) -> float | None:
-    """Seconds that a ``Retry-After`` in seconds names; dates are the shell's."""
-    value = answer.headers.get("retry-after", "").strip()
-    return float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
+def _names(document: JSON, url: str, *, base: str) -> bool:
+    """Whether a card, of whatever generation, names a URL as an interface, but for a final slash.
 
-
-def _names(document: JSON, url: str) -> bool:
-    """Whether a card, of whatever generation, names a URL as an interface, but for a final slash."""
+    It may spell it otherwise: relative to its own URL, in another case, with the default port.
+    """
     if not isinstance(document, Mapping):
         return False
     named = [document.get("url")]
@@ -296,7 +293,15 @@ def _names(document: JSON, url: str) -> bool:
         entries = document.get(member)
         if isinstance(entries, list):
             named += [entry.get("url") for entry in entries if isinstance(entry, Mapping)]
-    return any(isinstance(each, str) and each.rstrip("/") == url.rstrip("/") for each in named)
+    wanted = _meant(url, base)
+    return any(isinstance(each, str) and _meant(each, base) == wanted for each in named)
+
+
+def _meant(url: str, base: str) -> str:
+    try:
+        return split(join(base, url)).normal.rstrip("/")
+    except ValueError:
+        return url
 
 
 def _note(error: DiscoveryError, attempts: list[Attempt], place: Place) -> None:

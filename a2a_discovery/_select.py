@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from a2a_discovery._finding import Finding, pointer
 from a2a_discovery._hosts import Address, address_kind, ascii_host, is_loopback, literal, same_site
-from a2a_discovery._urls import Parts, split
+from a2a_discovery._urls import split
 from a2a_discovery.errors import InterfaceError
 from a2a_discovery.policy import NetworkPolicy
 
@@ -139,6 +139,7 @@ _URL_REASONS = {
     "unroutable-host": "the host is a wildcard address: nobody can connect to it",
     "loopback-url": "the host is the caller's own machine",
     "private-address": "the address is private",
+    "grpc-target": "gRPC is reached at host:port, dns:///host:port or https://host:port, without a path",
     "http-url": "plain http; A2A section 7.1 wants TLS",
     "other-site": "the host is on another site than the card's authority",
 }
@@ -151,11 +152,13 @@ def _endpoint(url: str, binding: str) -> tuple[str, str] | str:
     if binding == "GRPC" and (target := _grpc_target(url)) is not None:
         return target
     try:
-        parts: Parts = split(url)
+        parts = split(url)
     except ValueError:
         return _why_no_url(url)
     if parts.userinfo:
         return "credentials-in-url"
+    if binding == "GRPC" and (parts.path.strip("/") or parts.query):
+        return "grpc-target"
     allowed = {"http", "https"} if binding in _CORE_BINDINGS.values() else {"http", "https", "ws", "wss"}
     if parts.scheme not in allowed:
         return "invalid-url"
@@ -222,13 +225,12 @@ def _on_site(host: str, speaks: Speaks, origin: Origin) -> bool:
 
 
 def _with_host(url: str, host: str) -> str:
-    parts = split(url)
-    return url.replace(urlsplit(url).netloc, _netloc(host, urlsplit(url).port), 1) if parts else url
-
-
-def _netloc(host: str, port: int | None) -> str:
     shown = f"[{host}]" if ":" in host else host
-    return shown if port is None else f"{shown}:{port}"
+    if (target := _GRPC_TARGET.match(url)) is not None:
+        start, end = target.span("host")
+        return url[:start] + shown + url[end:]
+    parts = urlsplit(url)
+    return url.replace(parts.netloc, shown if parts.port is None else f"{shown}:{parts.port}", 1)
 
 
 def _missing_extensions(reading: Reading, speaks: Speaks) -> Iterator[Finding]:

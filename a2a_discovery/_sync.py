@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from a2a_discovery._discovery import Discovery
+from a2a_discovery.errors import UsageError
 
 if TYPE_CHECKING:
     from a2a_discovery._agent import Agent
@@ -34,6 +35,9 @@ class SyncDiscovery:
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         """Wait for a coroutine of this package, such as ``d.run(agent.upgrade(Credentials(...)))``."""
+        if self._loop.is_closed():
+            call.close()
+            raise UsageError("bad-config", "this SyncDiscovery is closed", hint="make a new one, or use discover_sync")
         future = asyncio.run_coroutine_threadsafe(call, self._loop)
         try:
             return future.result()

@@ -10,6 +10,8 @@ from a2a_discovery._hosts import ascii_host
 
 # RFC 3986 has no place for these, and lenient parsers differ on them: `\` is `/` to some, a tab is dropped by others.
 _ODD = re.compile(r"[\x00-\x20\x7f\\^`{}|<>\"]")
+# What may stand before the authority of a URL, or of what somebody took for one.
+_BEFORE_AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]+")
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -86,8 +88,7 @@ def join(base: str, url: str) -> str:
 
 def without_userinfo(url: str) -> str:
     """The URL as it may stand in a message: a password in it is cut out."""
-    head, mark, rest = url.partition("://")
-    if not mark:  # typed without a scheme, a password in it is one all the same
-        head, rest = "", url
-    netloc, slash, path = rest.partition("/")
-    return head + mark + netloc.rpartition("@")[2] + slash + path
+    found = _BEFORE_AUTHORITY.match(url)
+    head = found[0] if found else ""  # typed without a scheme, a password in it is one all the same
+    netloc, slash, path = url[len(head) :].partition("/")
+    return head + netloc.rpartition("@")[2] + slash + path

@@ -6,18 +6,16 @@ Redirects, the whole timeout, the limit on the body, retries, and credentials ho
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import functools
 import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from a2a_discovery._effects import Channel, Fetch
+from a2a_discovery._effects import Channel, Fetch, retry_after
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._http.body import read_body, skip_body
 from a2a_discovery._http.failures import failure, unconnected, unused_proxy
@@ -164,12 +162,12 @@ class Exchange:
             raise FetchError("protocol", f"{shown(trip.url)} redirects without saying where")
         try:
             url = join(trip.url, places.pop())
-            split(url)
+            scheme = split(url).scheme
         except ValueError:
             raise FetchError("protocol", f"{shown(trip.url)} redirects to what is no URL") from None
-        there = check_url(url, network, local=local)
-        if parts.scheme == "https" and there.scheme != "https":
+        if parts.scheme == "https" and scheme == "http":  # no policy allows it, so no hint may name one
             raise _refused(f"{shown(trip.url)} redirects from https down to http", "ask the operator for an https URL")
+        there = check_url(url, network, local=local)
         free = network.cross_site_redirects and fetch.kind != "keys"
         if not free and not same_site(trip.first.host, there.host, local=network.loopback):
             raise _refused(
@@ -313,18 +311,6 @@ def user_agent() -> str:
     except metadata.PackageNotFoundError:  # run from a checkout
         version = "0"
     return f"a2a-discovery/{version} (+python)"
-
-
-def retry_after(value: str | None, now: float) -> float | None:
-    """Seconds that a ``Retry-After`` asks for, RFC 9110 section 10.2.3; ``None`` where it is absent or unreadable."""
-    value = (value or "").strip()
-    if value.isascii() and value.isdecimal() and len(value) < 12:
-        return float(value)
-    try:
-        date = email.utils.parsedate_to_datetime(value)
-        return max((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now, 0.0)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
 
 
 def _headers(trip: _Trip, parts: Parts) -> list[tuple[bytes, bytes]]:

@@ -198,10 +198,7 @@ class Fetcher:
         if answer.status == 200:
             self._misses.clear(missing)
         else:
-            from a2a_discovery._http.exchange import retry_after
-
-            wait = retry_after(answer.headers.get("retry-after"), answer.fetched_at)
-            self._misses.note(missing, answer, at=answer.fetched_at, retry_after=wait)
+            self._misses.note(missing, answer, at=answer.fetched_at, retry_after=answer.retry_after)
         return answer
 
     def _missing(self, fetch: Fetch, key: str, *, private: bool) -> str | None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from a2a_discovery._effects import http_date
+
 if TYPE_CHECKING:
     from a2a_discovery._effects import Channel, Kind
     from a2a_discovery.policy import Limits
@@ -152,10 +154,10 @@ def _given(headers: Fields, asked: Directives, at: float) -> float | None:
         return asked.max_age - _age(headers)
     if not headers.get("expires"):
         return None
-    until = _date(headers["expires"][0])
+    until = http_date(headers["expires"][0])
     if until is None:
         return 0.0
-    date = _date(headers["date"][0]) if headers.get("date") else None
+    date = http_date(headers["date"][0]) if headers.get("date") else None
     return until - (at if date is None else date) - _age(headers)
 
 
@@ -233,14 +235,3 @@ def _seconds(text: str) -> float | None:
 def _age(headers: Fields) -> float:
     ages = members(headers, "age")
     return (_seconds(ages[0]) or 0.0) if ages else 0.0
-
-
-def _date(text: str) -> float | None:
-    from datetime import UTC
-    from email.utils import parsedate_to_datetime  # only where an answer has Expires and no max-age
-
-    try:
-        moment = parsedate_to_datetime(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None

@@ -179,7 +179,7 @@ async def test_as_many_redirects_as_allowed_are_followed_and_no_more(exchange, c
     ("location", "code"),
     [
         ("https://other.example/card.json", "redirect-refused"),
-        ("http://shop.example/card.json", "scheme"),
+        ("http://shop.example/card.json", "redirect-refused"),
         ("https://169.254.169.254/latest", "address"),
         ("https://10.0.0.1/", "address"),
         ("https://localhost/", "address"),

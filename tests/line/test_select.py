@@ -43,7 +43,11 @@ A, B, C = "https://shop.example/a", "https://shop.example/b", "https://shop.exam
         ([entry(A, "jsonrpc"), entry(B)], {}, A),
         ([entry(A, version="1.0.3")], {}, A),
         ([entry(A, "GRPC"), entry(B)], {}, B),
-        ([entry(A, "GRPC"), entry(B)], {"bindings": ("JSONRPC", "GRPC")}, A),
+        (
+            [entry("https://shop.example:443", "GRPC"), entry(B)],
+            {"bindings": ("JSONRPC", "GRPC")},
+            "https://shop.example:443",
+        ),
         ([entry("shop.example:443", "GRPC"), entry(B)], {"bindings": ("GRPC",)}, "shop.example:443"),
         ([entry("dns:///shop.example:443", "GRPC")], {"bindings": ("GRPC",)}, "dns:///shop.example:443"),
         ([entry(A, "https://x.example/b/v1"), entry(B)], {"bindings": ("https://x.example/b/v1",)}, A),
