@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 
 from a2a_discovery._catalog.urls import absolute
 
@@ -12,8 +11,12 @@ RELATIONS = ("ard", "ai-catalog")
 """In the order in which they count."""
 
 _HEAD = 65_536
-"""Characters of a page that are looked at: a head is shorter."""
-_LINK = re.compile(r'<([^<>]*)>((?:\s*;\s*[\w!#$&+.^`|~*-]+\s*(?:=\s*(?:"(?:[^"\\]|\\.)*"|[^\s";,]*))?)*)')
+"""Bytes of a page that are looked at: a head is shorter."""
+_FIELD = 8_192
+"""Characters of the Link fields that are looked at: what servers allow a whole header."""
+_LINK = re.compile(r'<([^<>]*)>((?:\s*;\s*[\w!#$&+.^`|~*-]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s";,]*))?)*)')
+_ELEMENT = re.compile(rb"<link\b([^<>]{0,2048})>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rb"""([a-z][a-z-]{0,30})\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
 _PARAMETER = re.compile(r';\s*rel\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";,]+))', re.IGNORECASE)
 
 
@@ -25,7 +28,7 @@ def linked_catalogs(headers: str, page: bytes, url: str) -> list[str]:
         page: its body, which need not be HTML.
         url: the URL that answered.
     """
-    found = [*_in_headers(headers[:_HEAD]), *_in_page(page)]
+    found = [*_in_headers(headers[:_FIELD]), *_in_page(page)]
     ordered = (target for relation in RELATIONS for rel, target in found if relation in rel.lower().split())
     return list(dict.fromkeys(place for target in ordered if (place := absolute(target, url)) is not None))
 
@@ -37,25 +40,14 @@ def _in_headers(headers: str) -> Iterator[tuple[str, str]]:
             yield rel[1] or rel[2] or "", target
 
 
-def _in_page(page: bytes) -> list[tuple[str, str]]:
-    if b"<" not in page[:1024]:
-        return []
-    reader = _Links()
-    # A page that the parser cannot make sense of has no links; it is a stranger's, and need not be well made.
-    try:
-        reader.feed(page[:_HEAD].decode("utf-8", "replace"))
-    except (ValueError, AssertionError):
-        return reader.found
-    return reader.found
+def _in_page(page: bytes) -> Iterator[tuple[str, str]]:
+    for attributes in _ELEMENT.findall(page[:_HEAD]):
+        given = {name.lower(): value.strip(b"\"'") for name, value in _ATTRIBUTE.findall(attributes)}
+        if b"rel" in given and b"href" in given:
+            yield _text(given[b"rel"]), _text(given[b"href"])
 
 
-class _Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, str]] = []
+def _text(value: bytes) -> str:
+    from html import unescape  # a table of two thousand entities: only for a page that links to something
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take note of a ``link`` element."""
-        given = dict(attrs)
-        if tag == "link" and given.get("rel") and given.get("href"):
-            self.found.append((given["rel"] or "", given["href"] or ""))
+    return unescape(value.decode("utf-8", "replace"))
