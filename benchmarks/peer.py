@@ -140,7 +140,7 @@ def _answers(agents: int, origins: list[str], max_age: int) -> dict[bytes, tuple
 async def _serve(agents: int, ports: int, max_age: int) -> None:
     import trustme
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     listeners = []
     for _ in range(ports):
