@@ -7,7 +7,8 @@ import re
 from a2a_discovery._urls import join, split
 
 # What most URLs look like, so that a hundred thousand need no closer look.
-_PLAIN = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z])?(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~:/?@!$&'()*+,;=%-]*)?\Z")
+_PLAIN = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z])?(?:/[A-Za-z0-9._~:/?@!$&'()*+,;=%-]*)?\Z")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def absolute(value: object, base: str) -> str | None:
@@ -19,13 +20,19 @@ def absolute(value: object, base: str) -> str | None:
     if _PLAIN.match(value):
         return value
     try:
-        url = join(base, value.strip()) if base else value.strip()
-        parts = split(url)
+        parts = split(_resolved(value.strip(), base))
+        parts.normal.encode()  # half a surrogate pair has no bytes, so it cannot be sent
     except ValueError:
         return None
     if parts.scheme not in ("http", "https") or parts.userinfo:
         return None
     return f"{parts.origin}{parts.path}{'?' + parts.query if parts.query else ''}"
+
+
+def _resolved(value: str, base: str) -> str:
+    if _SCHEME.match(value) or not base:
+        return value  # not joined: that would give "https:///x" the host of its base
+    return f"{base.partition(':')[0]}:{value}" if value.startswith("//") else join(base, value)
 
 
 def names_a_document(path: str) -> bool:

@@ -60,6 +60,12 @@ def discovery(web: Web) -> Callable[..., Discovery]:
 
 
 @pytest.fixture
+def samples() -> Path:
+    """Where the published documents are."""
+    return SAMPLES
+
+
+@pytest.fixture
 def sample() -> Callable[[str], Any]:
     """A published document, decoded."""
     return lambda name: json.loads((SAMPLES / name).read_bytes())
