@@ -21,6 +21,7 @@ from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint
 from a2a_discovery._http.freshness import Copy
 from a2a_discovery._http.keeper import Keeper, Pending
+from a2a_discovery._http.shelf import Note
 from a2a_discovery._urls import host_of, split, without_userinfo
 from a2a_discovery.errors import FetchError
 
@@ -35,6 +36,9 @@ SKEW = 300.0
 """Seconds by which another machine's clock may be ahead of ours. A copy from further in the future is not used."""
 _GONE = frozenset({401, 403, 404, 405, 410})
 """The origin says that what it once served is not there, or not for us: the stored copy goes."""
+_RECALLED = 4096
+"""Records that were recalled and not yet written again: what did not change need not be written. Refused cards leave
+theirs behind, so it is emptied now and then."""
 _LONG = 2000
 """Characters of a URL that is worth remembering what it means: longer ones are rare, and could fill the memory."""
 
@@ -69,6 +73,7 @@ class Fetcher:
         self._keeper = Keeper(cache, limits, clock)
         self._misses = cache.shelf.misses
         self._flights: Flights[Fetched] = Flights()
+        self._recalled: dict[str, bytes] = {}
 
     async def fetch(self, fetch: Fetch) -> Fetched:
         """Answer one `Fetch`: from the cache, revalidated, or from the network. Calls for one thing share a request.
@@ -91,7 +96,12 @@ class Fetcher:
 
     async def recall(self, location: str) -> bytes | None:
         """What is remembered of a location; see `keep`."""
-        return self._cache.shelf.remembered.get(f"{self._channel}\n{location}")
+        record = await self._keeper.recall(self._channel, location)
+        if record is not None:
+            if len(self._recalled) >= _RECALLED:
+                self._recalled.clear()
+            self._recalled[location] = record
+        return record
 
     async def keep(self, answer: Fetched | None = None, *, location: str | None = None, record: bytes = b"") -> None:
         """Store an answer that the core accepted, in the place of the one it replaces, and remember its location.
@@ -101,14 +111,18 @@ class Fetcher:
             location: what the record is about; it is kept by channel, and not evicted with answers.
             record: what to remember.
         """
-        if location is not None:
-            self._cache.shelf.remembered[f"{self._channel}\n{location}"] = record
+        note = None
+        if location is not None and self._recalled.pop(location, None) != record:
+            note = Note(channel=self._channel, location=location, record=record)
         if answer is not None and isinstance(answer.handle, Pending):
-            await self._keeper.write(answer.handle)
+            await self._keeper.write(answer.handle, note)
+        elif note is not None:
+            await self._keeper.remember(note)
 
     def forget(self, location: str) -> None:
         """Remember nothing of a location any more."""
-        self._cache.shelf.remembered.pop(f"{self._channel}\n{location}", None)
+        self._recalled.pop(location, None)
+        self._keeper.forget(self._channel, location)
 
     async def aclose(self) -> None:
         """Stop what is under way, close the connections and the store. A storage that was handed in stays open."""

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from a2a_discovery._http.freshness import Copy
+from a2a_discovery._http.shelf import Note, name_of_note
 
 if TYPE_CHECKING:
     from hishel import AsyncBaseStorage
 
     from a2a_discovery._http.cache import Cache
+    from a2a_discovery._http.sqlite import SqliteStore
     from a2a_discovery.policy import Limits
 
 T = TypeVar("T")
@@ -58,7 +60,7 @@ class Keeper:
         self._limits = limits
         self._clock = clock
         self._storage: AsyncBaseStorage | None = None
-        self._renewals: set[asyncio.Task[None]] = set()
+        self._renewals: set[asyncio.Task[object]] = set()
         self.off = cache.kind == "off"
 
     async def read(self, key: str) -> list[Copy]:
@@ -79,12 +81,54 @@ class Keeper:
 
         return await read(self._cache.open_memory(self._limits), key)
 
-    async def write(self, pending: Pending) -> None:
-        """Write what is pending, unless a caller who shared the request did so.
+    async def recall(self, channel: str, location: str) -> bytes | None:
+        """What a location proved before: the file is asked each time, for another process may have seen more.
+
+        Other stores than the file keep no such thing: this process does.
+        """
+        here = self._cache.shelf.remembered.get(name_of_note(channel, location))
+        file = self._file()
+        if file is None:
+            return here
+        nothing: bytes | None = None
+        there = await self._try("recall", lambda: file.recall(channel, location), nothing)
+        return here if there is None else there
+
+    async def remember(self, note: Note) -> None:
+        """Remember what a location proved; in this process, where the file does not take it."""
+        self._cache.shelf.remembered[note.name] = note.record
+        file = self._file()
+        if file is not None and await self._try("remember", lambda: _done(file.remember(note)), False):
+            self._cache.shelf.remembered.pop(note.name, None)
+
+    def forget(self, channel: str, location: str) -> None:
+        """Remember nothing of a location any more, here and now."""
+        self._cache.shelf.remembered.pop(name_of_note(channel, location), None)
+        file = self._file()
+        if file is None:
+            return
+        import sqlite3
+
+        from a2a_discovery._http import ledger
+        from a2a_discovery._http.sqlite import opened
+
+        try:
+            with opened(file.path) as connection:
+                if connection is not None:
+                    ledger.forget(connection, location, channel)
+        except (sqlite3.Error, OSError) as error:
+            self._failed("forget", error)
+
+    async def write(self, pending: Pending, note: Note | None = None) -> None:
+        """Write what is pending, unless a caller who shared the request did so, and remember its location.
 
         In SQLite, a renewal after a 304 is not waited for: losing it costs one more 304, waiting for it costs every
         one, and whoever reads next stands behind it at the store's one thread.
         """
+        new = pending.copy is not None and pending.copy.id is None
+        if note is not None and (not new or pending.done or pending.aside or self._file() is None):
+            await self.remember(note)
+            note = None
         if self.off or pending.done:
             return
         pending.done = True
@@ -98,11 +142,17 @@ class Keeper:
         from a2a_discovery._http.store import write
 
         key, copy, lifetime, old = pending.key, pending.copy, pending.lifetime, pending.old
-        work = self._try("write", lambda: write(storage, key, copy, lifetime=lifetime, old=old), None)
+        remembered = self._cache.shelf.remembered
+        if note is not None:
+            remembered[note.name] = note.record  # until the file has it
+        work = self._try(
+            "write", lambda: _done(write(storage, key, copy, lifetime=lifetime, old=old, note=note)), False
+        )
         if copy.id is None or self._cache.kind != "sqlite" or len(self._renewals) >= _BEHIND:
-            await work
+            if await work and note is not None:
+                remembered.pop(note.name, None)
             return
-        task = asyncio.create_task(work)
+        task: asyncio.Task[object] = asyncio.create_task(work)
         self._renewals.add(task)
         task.add_done_callback(self._renewals.discard)
 
@@ -133,6 +183,15 @@ class Keeper:
                 self._failed("open", error)
         return self._storage
 
+    def _file(self) -> SqliteStore | None:
+        """The store, where it is a file."""
+        if self._cache.kind != "sqlite":
+            return None
+        from a2a_discovery._http.sqlite import SqliteStore
+
+        storage = self._open()
+        return storage if isinstance(storage, SqliteStore) else None
+
     async def _try(self, what: str, work: Callable[[], Awaitable[T]], default: T) -> T:
         if self._cache.kind == "memory":
             return await work()
@@ -154,3 +213,8 @@ class Keeper:
         reason = f"{type(error).__name__}: {error}"[:200]
         details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
         log.log(level, "a2a.cache.failed", extra=details)
+
+
+async def _done(work: Awaitable[object]) -> bool:
+    await work
+    return True

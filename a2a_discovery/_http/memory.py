@@ -25,7 +25,14 @@ class MemoryStore(Store):
         return [_entry(record) for record in self._shelf.get(key)]
 
     async def replace(
-        self, entry: Entry, body: bytes, key: str, *, ttl: float | None, old: Sequence[uuid.UUID]
+        self,
+        entry: Entry,
+        body: bytes,
+        key: str,
+        *,
+        ttl: float | None,
+        old: Sequence[uuid.UUID],
+        note: object = None,
     ) -> None:
         """Write an entry in the place of older ones. What is never asked for again goes first when room is short."""
         for each in old:

@@ -26,6 +26,30 @@ class Record:
     value: Any
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What one location proved, as seen through one channel."""
+
+    channel: str
+    """`fingerprint`: another proxy or authority may show another world."""
+    location: str
+    record: bytes
+    since: float = 0.0
+    """Seconds since the epoch, when it was first seen."""
+    changed: float = 0.0
+    """And when what it proves last changed."""
+
+    @property
+    def name(self) -> str:
+        """What this process keeps it by."""
+        return name_of_note(self.channel, self.location)
+
+
+def name_of_note(channel: str, location: str) -> str:
+    """What this process keeps the note on a location by."""
+    return f"{channel}\n{location}"
+
+
 class Shelf:
     """Records by key and variant. Any thread may use it: several event loops share one memory.
 

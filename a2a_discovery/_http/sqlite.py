@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from hishel import Entry, Headers, Request, Response
 
+from a2a_discovery._http import ledger
+from a2a_discovery._http.shelf import Note
 from a2a_discovery._http.store import Body, Store, arrived, size_of, variant
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ _SCHEMA = (
     )
     """,
     f"CREATE INDEX IF NOT EXISTS {_TABLE}_used ON {_TABLE} (used)",
+    ledger.SCHEMA,
 )
 _READ = f"SELECT id, sent, head, body, used FROM {_TABLE} WHERE key = ?"  # noqa: S608  (the table's name is ours)
 _TOUCH = f"UPDATE {_TABLE} SET used = ? WHERE id = ?"  # noqa: S608
@@ -130,14 +133,21 @@ class SqliteStore(Store):
         return await self._hop(self._get, key)
 
     async def replace(
-        self, entry: Entry, body: bytes, key: str, *, ttl: float | None, old: Sequence[uuid.UUID]
+        self,
+        entry: Entry,
+        body: bytes,
+        key: str,
+        *,
+        ttl: float | None,
+        old: Sequence[uuid.UUID],
+        note: Note | None = None,
     ) -> None:
-        """Write an entry and remove the ones it replaces, in one transaction.
+        """Write an entry, remove the ones it replaces, and remember its location, in one transaction.
 
         Raises:
             sqlite3.Error, OSError: nothing was changed.
         """
-        await self._hop(self._replace, entry, body, key, ttl=ttl, old=tuple(old))
+        await self._hop(self._replace, entry, body, key, ttl=ttl, old=tuple(old), note=note)
 
     async def update_headers(self, id: uuid.UUID, headers: Headers) -> None:  # noqa: A002  (hishel's word)
         """Renew an entry's header fields, if it is still there and no newer.
@@ -154,6 +164,22 @@ class SqliteStore(Store):
             sqlite3.Error, OSError: nothing was changed.
         """
         await self._hop(self._remove, id)
+
+    async def recall(self, channel: str, location: str) -> bytes | None:
+        """What a location proved before.
+
+        Raises:
+            sqlite3.Error, OSError: the file can't be read.
+        """
+        return await self._hop(ledger.recall, channel, location)
+
+    async def remember(self, note: Note) -> None:
+        """Remember what a location proved.
+
+        Raises:
+            sqlite3.Error, OSError: nothing was changed.
+        """
+        await self._hop(self._remember, note)
 
     async def close(self) -> None:
         """Close the file and end the thread. Used again, the store opens again."""
@@ -219,6 +245,7 @@ class SqliteStore(Store):
         *,
         ttl: float | None,
         old: Sequence[uuid.UUID],
+        note: Note | None,
     ) -> None:
         now, request, response = self._clock(), entry.request, entry.response
         sent = json.dumps([request.method, request.url, _lists(request.headers), response.status_code])
@@ -229,6 +256,8 @@ class SqliteStore(Store):
             if size <= self._max_bytes // 4:  # one answer must not push out a quarter of all others
                 self._make_room(connection, now)
                 connection.execute(_WRITE, row)
+            if note is not None:
+                ledger.remember(connection, note, now)
 
     def _update(self, connection: sqlite3.Connection, id_: uuid.UUID, headers: Headers) -> None:
         at = arrived(headers)
@@ -237,12 +266,33 @@ class SqliteStore(Store):
     def _remove(self, connection: sqlite3.Connection, id_: uuid.UUID) -> None:
         connection.execute(_REMOVE, (id_.bytes,))
 
+    def _remember(self, connection: sqlite3.Connection, note: Note) -> None:
+        with _transaction(connection):
+            ledger.remember(connection, note, self._clock())
+
     def _make_room(self, connection: sqlite3.Connection, now: float) -> None:
         if connection.execute(_FULLNESS).fetchone()[0] < self._max_bytes:
             return
         connection.execute(_EXPIRED, (now,))
         if connection.execute(_FULLNESS).fetchone()[0] >= self._max_bytes:
             connection.execute(_EVICT, (_EVICTED,))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection | None]:
+    """The file for the calling thread, for as long as the block runs; ``None`` where there is none yet.
+
+    Raises:
+        sqlite3.Error, OSError: it cannot be used.
+    """
+    if not path.exists():
+        yield None
+        return
+    connection = _open(path).connection
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def _open(path: Path) -> _Opened:
@@ -277,7 +327,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     # A crash of the machine may lose the last entries, never the file: this is a cache.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-    if _TABLE not in tables:
+    if not {_TABLE, ledger.TABLE} <= tables:
         with _transaction(connection):
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             for statement in _SCHEMA:

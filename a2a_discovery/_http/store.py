@@ -11,11 +11,14 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hishel import AsyncBaseStorage, Entry, Headers, Request, Response
 
 from a2a_discovery._http.freshness import RETAINED, Copy, members
+
+if TYPE_CHECKING:
+    from a2a_discovery._http.shelf import Note
 
 MARK = "a2a-discovery-copy"
 """Our own field in what is stored: when it came, from which URL, by which redirects, through which channel. A server
@@ -46,9 +49,16 @@ class Store(AsyncBaseStorage):
 
     @abc.abstractmethod
     async def replace(
-        self, entry: Entry, body: bytes, key: str, *, ttl: float | None, old: Sequence[uuid.UUID]
+        self,
+        entry: Entry,
+        body: bytes,
+        key: str,
+        *,
+        ttl: float | None,
+        old: Sequence[uuid.UUID],
+        note: Note | None = None,
     ) -> None:
-        """Write an entry and remove the ones it replaces, in one step.
+        """Write an entry and remove the ones it replaces, in one step, and there too what to remember of its location.
 
         An entry that the store got from the origin later than this one stays, and this one is dropped.
         """
@@ -78,7 +88,15 @@ async def read(storage: AsyncBaseStorage, key: str) -> list[Copy]:
     return found
 
 
-async def write(storage: AsyncBaseStorage, key: str, copy: Copy, *, lifetime: float, old: Sequence[Copy]) -> None:
+async def write(
+    storage: AsyncBaseStorage,
+    key: str,
+    copy: Copy,
+    *,
+    lifetime: float,
+    old: Sequence[Copy],
+    note: Note | None = None,
+) -> None:
     """Store a copy in the place of older ones.
 
     Args:
@@ -87,6 +105,7 @@ async def write(storage: AsyncBaseStorage, key: str, copy: Copy, *, lifetime: fl
         copy: what to store; with an ``id``, it is a stored one whose fields a 304 renewed.
         lifetime: seconds it stays fresh; it stays stored for longer.
         old: the copies it replaces, if it is none of them.
+        note: what to remember of its location, for a new copy in a store of ours.
     """
     request, response = _pack(copy)
     ttl = lifetime + RETAINED
@@ -101,7 +120,7 @@ async def write(storage: AsyncBaseStorage, key: str, copy: Copy, *, lifetime: fl
         await storage.update_headers(copy.id, response.headers)
     else:
         entry = Entry(id=uuid.uuid4(), request=request, response=response)
-        await storage.replace(entry, copy.body, key, ttl=ttl, old=ids)
+        await storage.replace(entry, copy.body, key, ttl=ttl, old=ids, note=note)
 
 
 async def remove(storage: AsyncBaseStorage, copies: Sequence[Copy]) -> None:
