@@ -318,6 +318,7 @@ def test_a_redirect_of_the_card_to_another_site_takes_its_jku_away(bench, signer
         ({"redirects": ("https://agent.example.com/jwks",), "url": "https://keys.example.com/jwks"}, "verified"),
         ({"redirects": ("https://agent.example.com/jwks",), "url": "https://evil.example/jwks"}, "untrusted-key-host"),
         ({"redirects": ("https://evil.example/",), "url": "https://agent.example.com/jwks"}, "untrusted-key-host"),
+        ({"redirects": ("https://evil.example/",)}, "untrusted-key-host"),
         ({"type": "text/plain"}, "verified"),
         ({"channel": "plain"}, "untrusted-key-host"),
         ({"channel": "loopback"}, "untrusted-key-host"),
@@ -351,6 +352,16 @@ def test_loopback_keys_count_for_no_other_card(bench, more):
     world = bench.World({signer.jku: bench.jwks(signer, channel="loopback")})
 
     assert bench.check(signer.signed(bench.card()), world, local(bench, **more)).status == "untrusted-key-host"
+    assert world.asked == []
+
+
+def test_plain_http_is_for_loopback_alone_even_where_the_caller_lists_it(bench):
+    signer = bench.Signer(jku="http://keys.example/jwks")
+    world = bench.World({signer.jku: bench.jwks(signer)})
+
+    check = bench.check(signer.signed(bench.card()), world, local(bench), jku_hosts={"localhost": (signer.jku,)})
+
+    assert (check.status, check.reason) == ("untrusted-key-host", "its jku is not https")
 
 
 @pytest.mark.parametrize(
@@ -430,6 +441,7 @@ def test_no_other_place_counts_for_a_card_with_no_host_of_its_own(bench, provena
         {"redirects": (SAAS,), "url": SAAS + "2"},
         {"type": "text/plain"},
         {"type": "application/octet-stream"},
+        {"type": "text/x+json"},
         {"type": ""},
     ],
     ids=str,
@@ -539,6 +551,23 @@ def test_a_card_with_no_host_of_its_own_needs_its_key_pinned_for_every_interface
     assert bench.check(card, provenance=bench.MAPPING, keys={"a.example": signer.jwk()}).status == "no-key"
 
 
+def test_an_interface_that_names_no_host_is_nobodys(bench):
+    """The card could lead there, so a key or a place for the other interface says nothing about it."""
+    signer = bench.Signer(jku=PLATFORM)
+    card = signer.signed(saas_card(bench, "https://a.example/", "{{URL}}"))
+    world = bench.World({PLATFORM: bench.jwks(signer)})
+
+    for policy in (
+        {"keys": {"a.example": signer.jwk()}},
+        {"jku_hosts": {"a.example": (PLATFORM,)}},
+        {"jku_hosts": ("keys.platform.example",)},
+    ):
+        assert bench.check(card, world, bench.MAPPING, **policy).status == "untrusted-key-host"
+        assert bench.check(card, world, bench.INLINE, **policy).status == "untrusted-key-host"
+    assert bench.check(card, keys={bench.HOST: signer.jwk()}).status == "verified"
+    assert bench.check(card, world, jku_hosts={bench.HOST: (PLATFORM,)}).status == "verified"
+
+
 def test_a_catalogs_host_pins_nothing_for_an_inline_card(bench):
     signer = bench.Signer(jku=None)
     card = signer.signed(saas_card(bench))
@@ -565,6 +594,8 @@ PLATFORM = "https://keys.platform.example/shop/jwks.json"
         ({"other.example": ("https://keys.platform.example/",)}, PLATFORM, "untrusted-key-host"),
         ({"agent.example.com": ("https://keys.platform.example/other/",)}, PLATFORM, "untrusted-key-host"),
         (("platform.example",), PLATFORM, "untrusted-key-host"),
+        (("*.keys.platform.example",), PLATFORM, "untrusted-key-host"),
+        (("*.elsewhere.example",), PLATFORM, "untrusted-key-host"),
         (("keys.platform.example",), "https://keys.platform.example:8443/jwks", "untrusted-key-host"),
         (
             {"agent.example.com": ("https://keys.platform.example/shop/",)},
