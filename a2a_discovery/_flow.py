@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING, Any
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import Reading, read_card
 from a2a_discovery._catalog.entry import CatalogEntry
-from a2a_discovery._credentials import Allowed, Credentials, check_allowed, choose
 from a2a_discovery._effects import CacheState, Fetched, Flow, Keep, Recall
 from a2a_discovery._entries import again, find_card, walked_elsewhere
-from a2a_discovery._extended import call_for, card_of, check_consistent, check_upgraded, unsigned_note
 from a2a_discovery._finding import Finding, pointer
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._locate import Asking, Located, Place, last_known_good
@@ -196,10 +194,10 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
     """Steps 3 to 5 for an answer, which is kept only when all of them passed."""
     answer, entry = located.answer, located.entry
     provenance = _provenance(located, settings.network)
-    reading = _read(located.document, provenance.url, settings)  # (3)
+    reading = read(located.document, provenance.url, settings)  # (3)
     location = located.location or (location_of(answer.requested) if answer.url else None)
     try:
-        found = yield from _judged(reading, provenance, settings, location=location, now=now)  # (4) (5)
+        found = yield from judged(reading, provenance, settings, location=location, now=now)  # (4) (5)
     except TrustError as error:
         if error.code == "other-publisher" and provenance.url is not None:
             error.hint = f'if that very card is meant: discover("{provenance.url}")'
@@ -223,14 +221,14 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
                 *(answer.redirects if not located.inline else ()),
             ),
             fetched_at=answer.fetched_at,
-            expires_at=_earlier(min(answer.expires_at, located.expires_at), found.report.expires_at),
+            expires_at=earlier(min(answer.expires_at, located.expires_at), found.report.expires_at),
             etag=answer.headers.get("etag"),
             cache=answer.cache,
         ),
     )
 
 
-def _read(document: JSON, url: str | None, settings: Settings) -> Reading:
+def read(document: JSON, url: str | None, settings: Settings) -> Reading:
     try:
         return read_card(document, url=url, strict=settings.strict)
     except DiscoveryError as error:
@@ -266,7 +264,7 @@ def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
+class Judged:
     reading: Reading
     report: TrustReport
     selection: Selection
@@ -275,7 +273,7 @@ class _Judged:
     """What to remember of the location."""
 
 
-def _judged(
+def judged(
     reading: Reading,
     provenance: Provenance,
     settings: Settings,
@@ -283,7 +281,7 @@ def _judged(
     location: str | None,
     now: float,
     extended: bool = False,
-) -> Flow[_Judged]:
+) -> Flow[Judged]:
     """Steps 4 and 5: facts, then the policy's verdict, then the interface."""
     policy = settings.trust
     past = decode_past((yield Recall(location))) if location is not None and policy.continuity else None
@@ -301,13 +299,17 @@ def _judged(
         report, reading = verified.report, verified.reading
         judge(report, provenance, policy)
         judge_continuity(report, past, provenance, policy)
-    origin = Origin(host=report.authority, local=settings.network.loopback and provenance.loopback)
+    origin = Origin(
+        host=report.authority,
+        local=settings.network.loopback and provenance.loopback,
+        port=split(provenance.url).port if provenance.url else None,
+    )
     try:
         selection = select(reading, settings.speaks, origin)
     except DiscoveryError as error:
         raise error.at(url=provenance.url) from None
     version = reading.card.version
-    return _Judged(
+    return Judged(
         reading=reading,
         report=report,
         selection=selection,
@@ -330,114 +332,5 @@ def _stale_while_revalidate(answer: Fetched, limits: Limits) -> float:
     return min(float(found[1]), limits.max_ttl)
 
 
-def _earlier(first: float, second: float | None) -> float:
+def earlier(first: float, second: float | None) -> float:
     return first if second is None else min(first, second)
-
-
-def extend(
-    public: Found,
-    credentials: Credentials,
-    settings: Settings,
-    *,
-    now: float,
-    bind: Callable[[tuple[Any, ...]], Any],
-) -> Flow[Found]:
-    """Step 6: the extended card, fetched with credentials, then read, verified and selected like any other.
-
-    Args:
-        public: what the public card's discovery found.
-        credentials: the caller's, bound to hosts.
-        settings: what to go by, the same as for the public card.
-        now: seconds since the epoch.
-        bind: makes the `httpx.Auth` of how the credentials are applied.
-
-    Raises:
-        ExtendedCardError, AuthError, FetchError, BlockedError, CardError, TrustError, InterfaceError: the public card
-            stays usable after each of them.
-    """
-    card, provenance, local = public.reading.card, public.provenance, settings.network.loopback
-    if not card.capabilities.extended_agent_card:
-        raise ExtendedCardError("not-declared", "the card declares no extended card", step="extend")
-    call = call_for((public.selection.interface, *public.selection.alternatives))
-    host = split(call.url).host
-    authority = None if provenance.other_publisher else public.report.authority
-    allowed = Allowed(authority=authority, hosts=credentials.hosts, local=local)
-    check_allowed(host, allowed, authority=authority)
-    schemes, requirements, notes = _security(public, settings)
-    chosen = choose(credentials, schemes, requirements)
-    auth = bind(chosen.applied)
-    answer: Fetched = yield call.fetch(
-        limits=settings.limits,
-        headers=service_headers(call.interface, public.reading, settings.extensions),
-        auth_for=lambda hop: auth if hop == host else None,
-        principal=credentials.principal,
-        local=local and provenance.loopback,
-    )
-    document = card_of(answer, rpc=call.body is not None, limits=settings.limits)
-    reading = _read(document, answer.url, settings)
-    check_upgraded(public.reading, reading)
-    location = public.source.url and f"{location_of(public.source.url)}#extended"
-    came = replace(provenance, channel=answer.channel, url=answer.url)
-    found = yield from _judged(reading, came, settings, location=location, now=now, extended=True)
-    signed = found.report.verified is not None
-    if not signed:
-        check_consistent(public.reading, reading, authority=public.report.authority, local=local)
-        notes = (*notes, unsigned_note()) if public.report.verified is not None else notes
-    if location is not None:
-        yield Keep(location=location, record=found.record)
-    return Found(
-        reading=found.reading,
-        report=found.report,
-        selection=found.selection,
-        provenance=provenance,
-        extended=True,
-        findings=(*found.findings, *chosen.findings, *notes),
-        source=replace(
-            public.source,
-            url=answer.url,
-            via=(*public.source.via, *((public.source.url,) if public.source.url else ())),
-            fetched_at=answer.fetched_at,
-            expires_at=_earlier(public.source.expires_at, found.report.expires_at),
-            etag=answer.headers.get("etag"),
-            cache="network",
-        ),
-    )
-
-
-def _security(public: Found, settings: Settings) -> tuple[dict[str, Any], tuple[Any, ...], tuple[Finding, ...]]:
-    """The schemes and requirements that may be followed: where more than a channel is required, the covered ones."""
-    card, reading, report = public.reading.card, public.reading, public.report
-
-    def covered(*tokens: str | int) -> bool:
-        place = reading.origin(pointer(*tokens))
-        return not any(
-            each == place or each.startswith(place + "/") or place.startswith(each + "/") for each in report.uncovered
-        )
-
-    schemes = {name: each for name, each in card.security_schemes.items() if covered("securitySchemes", name)}
-    requirements = tuple(
-        each for index, each in enumerate(card.security_requirements) if covered("securityRequirements", index)
-    )
-    complete = len(schemes) == len(card.security_schemes) and len(requirements) == len(card.security_requirements)
-    if complete or settings.trust.require > Trust.CHANNEL:
-        return schemes, requirements, ()
-    note = Finding(
-        code="uncovered-security",
-        severity="warning",
-        pointer=reading.origin("/securitySchemes") if card.security_schemes else "",
-        message="no signature covers how to authenticate: TLS vouches for it, as for an unsigned card",
-    )
-    return dict(card.security_schemes), tuple(card.security_requirements), (note,)
-
-
-def service_headers(interface: AgentInterface, reading: Reading, extensions: tuple[str, ...]) -> dict[str, str]:
-    """The header fields that every call to an interface must carry (A2A sections 3.2.6 and 14.2); never credentials."""
-    version = major_minor(interface.protocol_version) or "0.3"
-    headers = {"A2A-Version": version}
-    declared = {each.uri for each in reading.card.capabilities.extensions}
-    claimed = ", ".join(uri for uri in extensions if uri in declared)
-    if claimed:
-        headers["A2A-Extensions"] = claimed
-        if version.startswith("0."):
-            headers["X-A2A-Extensions"] = claimed
-    return headers

@@ -54,6 +54,7 @@ class Origin:
     """The authority, or ``None`` for a card that was handed over."""
     local: bool
     """It came from loopback, or was handed over, under ``NetworkPolicy.local()``: it may name loopback."""
+    port: int | None = None
 
 
 def fold_binding(binding: str) -> str:
@@ -119,16 +120,15 @@ def _judge(interface: AgentInterface, index: int, reading: Reading, speaks: Spea
         code = "other-site"
     if code is not None:
         return no(code, _URL_REASONS[code])
-    if replaced is None:
-        return _Judged(interface=interface)
-    note = Finding(
-        code="host-replaced",
-        severity="warning",
-        pointer=reading.origin(pointer("supportedInterfaces", index, "url")),
-        message="the card names a wildcard or loopback host; the host it came from is used instead",
-    )
-    changed = interface.model_copy(update={"url": _with_host(interface.url, replaced)})
-    return _Judged(interface=changed, findings=(note,))
+    at, notes = reading.origin(pointer("supportedInterfaces", index, "url")), []
+    if replaced is not None:
+        message = "the card names a wildcard or loopback host; the host it came from is used instead"
+        notes.append(Finding(code="host-replaced", severity="warning", pointer=at, message=message))
+        interface = interface.model_copy(update={"url": _with_host(interface.url, replaced)})
+    if binding != "GRPC" and (replaced or is_loopback(host)) and _on_other_port(interface.url, origin):
+        message = "the card came from another port of this host: a container's own port may be published under another"
+        notes.append(Finding(code="other-port", severity="advice", pointer=at, message=message))
+    return _Judged(interface=interface, findings=tuple(notes))
 
 
 _URL_REASONS = {
@@ -143,6 +143,20 @@ _URL_REASONS = {
     "http-url": "plain http; A2A section 7.1 wants TLS",
     "other-site": "the host is on another site than the card's authority",
 }
+
+
+def url_fault(url: str, binding: str, network: NetworkPolicy, origin: Origin) -> tuple[str, str] | None:
+    """Why an endpoint cannot be used under a policy: the code of a finding and its message; ``None`` where it can.
+
+    Args:
+        url: the interface's URL, as written.
+        binding: its protocol binding.
+        network: where the caller may connect.
+        origin: where the card came from.
+    """
+    found = _endpoint(url, fold_binding(binding))
+    code = found if isinstance(found, str) else _unreachable(*found, network, origin)
+    return None if code is None else (code, _URL_REASONS[code])
 
 
 def _endpoint(url: str, binding: str) -> tuple[str, str] | str:
@@ -222,6 +236,14 @@ def _bad_address(address: Address, network: NetworkPolicy) -> str | None:
 
 def _on_site(host: str, speaks: Speaks, origin: Origin) -> bool:
     return origin.host is None or same_site(host, origin.host, local=speaks.network.loopback)
+
+
+def _on_other_port(url: str, origin: Origin) -> bool:
+    if origin.host is None or origin.port is None:
+        return False
+    parts = split(url)
+    here = parts.host == origin.host or (is_loopback(parts.host) and is_loopback(origin.host))
+    return here and parts.port != origin.port
 
 
 def _with_host(url: str, host: str) -> str:

@@ -13,6 +13,8 @@ _VERSION = re.compile(r"v?([0-9]{1,4})(?:\.([0-9]{1,4}))?((?:[.+-][0-9A-Za-z.+-]
 _RELATIVE = re.compile(r"\.{0,2}/")
 # what no URL has; resolving it would hide from selection that it is a template or worse
 _ODD = re.compile(r"[\x00-\x20\x7f\\^`{}|<>\"]")
+# what the operations of HTTP+JSON end in (section 11.3)
+_OPERATION = re.compile(r":(?:send|stream)/?\Z")
 _LEGACY_SIGNS = ("preferredTransport", "additionalInterfaces", "supportsAuthenticatedExtendedCard")
 
 OLDEST_SPOKEN = "0.3"
@@ -137,6 +139,9 @@ def interface(context: Context, value: dict[str, JSON], src: Path, _dst: Path) -
     url = entry.get("url")
     if isinstance(url, str) and _RELATIVE.match(url) and not _ODD.search(url):
         entry["url"] = _resolved(context, url, place(entry, src, "url"))
+    if isinstance(url, str) and _OPERATION.search(url):
+        message = "this is the URL of one operation; an interface has the one that all of them begin with"
+        context.notes.warning("operation-url", place(entry, src, "url"), message)
     return entry
 
 
