@@ -199,10 +199,10 @@ def _linked_card(entry: CatalogEntry, asking: Asking) -> Flow[Located]:
     url = entry.url or ""
     inner = replace(asking, local=asking.local and (entry.listed is None or on_loopback(entry.listed.url, asking)))
     try:
-        place = read_place(url) if entry.base else Document(url=url)
-        located = yield from locate(place, inner)
+        place = read_place(url)
     except ValueError:
         raise BlockedError("scheme", "the entry's url is no absolute URL", url=entry.source, step="locate") from None
+    located = yield from locate(place if entry.base else Document(url=url), inner)
     return replace(
         located,
         entry=entry,
@@ -226,7 +226,7 @@ def location_of_entry(entry: CatalogEntry) -> str | None:
     """The location that the past of an entry belongs to: its catalog and its identifier."""
     if entry.listed is not None:
         return f"{location_of(entry.listed.asked)}#{entry.identifier}"
-    return location_of(entry.url) if entry.url is not None else None
+    return location_of(entry.url) if entry.url is not None and host_of(entry.url) is not None else None
 
 
 def _ask_manifests(target: Domain, asking: Asking, nothing: NotFoundError) -> Flow[Located]:

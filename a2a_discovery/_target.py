@@ -84,6 +84,8 @@ def read_target(target: object, *, network: NetworkPolicy, names: Collection[str
     Raises:
         UsageError: ``bad-target``.
     """
+    if isinstance(target, CatalogEntry) and (target.url is None) == (target.card is None):
+        raise UsageError("bad-target", "an entry has either a url or a card", step="locate")
     if isinstance(target, (CatalogEntry, Domain, Document, Base, EntryOf)):
         return target  # told apart already: a configured name
     if isinstance(target, Path):
