@@ -138,8 +138,7 @@ class Fetcher:
 
     def _key(self, fetch: Fetch) -> str:
         """What a stored answer goes by: the request and the channel, never what it is read as."""
-        parts = ("1", fetch.method, _normal(fetch.url), self._channel, str(fetch.local and self._network.loopback))
-        return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        return store_key(fetch.method, fetch.url, self._channel, local=fetch.local and self._network.loopback)
 
     async def _copies(self, fetch: Fetch, key: str) -> list[Copy]:
         """The stored answers to a request, as far as this kind of fetch could have got them itself."""
@@ -259,6 +258,12 @@ class Fetcher:
 
             self._exchange = Exchange(self._network, transport=self._transport, clock=self._clock)
         return self._exchange
+
+
+def store_key(method: str, url: str, channel: str, *, local: bool) -> str:
+    """What a stored answer goes by: a request, the channel, and whether loopback could be reached through it."""
+    parts = ("1", method, _normal(url), channel, str(local))
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class _Spy:

@@ -53,10 +53,10 @@ _APPLICATION = 0x61326164
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 # The version stands in the table's name: an older or newer release with the same file has a table of its own.
-_TABLE = "entries_1"
+ENTRIES = "entries_1"
 _SCHEMA = (
     f"""
-    CREATE TABLE IF NOT EXISTS {_TABLE} (
+    CREATE TABLE IF NOT EXISTS {ENTRIES} (
         id BLOB NOT NULL UNIQUE,
         key TEXT NOT NULL,
         variant TEXT NOT NULL,
@@ -69,24 +69,24 @@ _SCHEMA = (
         PRIMARY KEY (key, variant)
     )
     """,
-    f"CREATE INDEX IF NOT EXISTS {_TABLE}_used ON {_TABLE} (used)",
+    f"CREATE INDEX IF NOT EXISTS {ENTRIES}_used ON {ENTRIES} (used)",
     ledger.SCHEMA,
 )
-_READ = f"SELECT id, sent, head, body, used FROM {_TABLE} WHERE key = ?"  # noqa: S608  (the table's name is ours)
-_TOUCH = f"UPDATE {_TABLE} SET used = ? WHERE id = ?"  # noqa: S608
-_REMOVE = f"DELETE FROM {_TABLE} WHERE id = ?"  # noqa: S608
+_READ = f"SELECT id, sent, head, body, used FROM {ENTRIES} WHERE key = ?"  # noqa: S608  (the table's name is ours)
+_TOUCH = f"UPDATE {ENTRIES} SET used = ? WHERE id = ?"  # noqa: S608
+_REMOVE = f"DELETE FROM {ENTRIES} WHERE id = ?"  # noqa: S608
 _WRITE = f"""
-INSERT INTO {_TABLE} (id, key, variant, sent, head, body, at, ttl, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO {ENTRIES} (id, key, variant, sent, head, body, at, ttl, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key, variant) DO UPDATE SET
     id = excluded.id, sent = excluded.sent, head = excluded.head, body = excluded.body, at = excluded.at,
     ttl = excluded.ttl, used = excluded.used
-WHERE excluded.at >= {_TABLE}.at
+WHERE excluded.at >= {ENTRIES}.at
 """  # noqa: S608
-_RENEW = f"UPDATE {_TABLE} SET head = ?, at = ? WHERE id = ? AND at <= ?"  # noqa: S608
-_EXPIRED = f"DELETE FROM {_TABLE} WHERE at + ttl < ?"  # noqa: S608
+_RENEW = f"UPDATE {ENTRIES} SET head = ?, at = ? WHERE id = ? AND at <= ?"  # noqa: S608
+_EXPIRED = f"DELETE FROM {ENTRIES} WHERE at + ttl < ?"  # noqa: S608
 _EVICT = f"""
-DELETE FROM {_TABLE} WHERE id IN (
-    SELECT id FROM {_TABLE} ORDER BY used LIMIT (SELECT count(*) / ? + 1 FROM {_TABLE}))
+DELETE FROM {ENTRIES} WHERE id IN (
+    SELECT id FROM {ENTRIES} ORDER BY used LIMIT (SELECT count(*) / ? + 1 FROM {ENTRIES}))
 """  # noqa: S608
 _FULLNESS = """
 SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size
@@ -327,7 +327,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     # A crash of the machine may lose the last entries, never the file: this is a cache.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-    if not {_TABLE, ledger.TABLE} <= tables:
+    if not {ENTRIES, ledger.TABLE} <= tables:
         with _transaction(connection):
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             for statement in _SCHEMA:
