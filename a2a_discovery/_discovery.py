@@ -291,6 +291,7 @@ class Discovery(Catalogs):
             refresh=refresh,
             auth_for=auth_by(credentials),
             principal=_principal(credentials, _host(place)),
+            known=lambda digest: self._cache.agents.judged(self._key, digest),
         )
         found = await self._run(flow)
         if isinstance(target, str) and self._cache.kind != "off":
@@ -299,10 +300,14 @@ class Discovery(Catalogs):
 
     def _remember(self, target: str, found: Found) -> None:
         source, limits = found.source, self.settings.limits
-        if source.url is None or source.cache == "stale":
+        if found.no_store:
+            self._cache.agents.drop((target, self._key))
+        if source.url is None or source.cache == "stale" or found.no_store:
             return
+        remembered = replace(found, source=replace(source, cache="memory"))
         kept = Kept(
-            agent=Agent(replace(found, source=replace(source, cache="memory")), self, target),
+            agent=Agent(remembered, self, target),
+            found=remembered,
             refresh_at=max(source.expires_at - limits.refresh_ahead, source.fetched_at),
             expires_at=source.expires_at,
             usable_until=source.expires_at + found.stale_while_revalidate,

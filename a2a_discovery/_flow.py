@@ -14,6 +14,7 @@ A card that fails in 3, 4 or 5 is never handed out, never kept, and never replac
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -30,7 +31,7 @@ from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._locate import Asking, Located, Place, last_known_good
 from a2a_discovery._select import Origin, Selection, Speaks, major_minor, select
 from a2a_discovery._target import Base, Document, Domain, EntryOf, Handed
-from a2a_discovery._trust.continuity import decode_past, judge_continuity, location_of, remember, rolled_back
+from a2a_discovery._trust.continuity import Past, decode_past, judge_continuity, location_of, remember, rolled_back
 from a2a_discovery._trust.judge import judge
 from a2a_discovery._trust.verify import Provenance, verify
 from a2a_discovery._urls import host_of, split
@@ -108,8 +109,15 @@ class Found:
     findings: tuple[Finding, ...] = ()
     size: int = 0
     """Bytes of the card as received."""
+    digest: bytes = b""
+    """SHA-256 of the answer that the card is, whole; empty for a card that was handed over or stood in a catalog."""
+    no_store: bool = False
+    """The server wants it nowhere kept, not even in this process."""
     stale_while_revalidate: float = 0.0
     """Seconds past its expiry that it may be handed out while it is looked at again (RFC 5861 section 3)."""
+
+
+Known = Callable[[bytes], Found | None]
 
 
 def discover(
@@ -121,6 +129,7 @@ def discover(
     refresh: bool = False,
     auth_for: Callable[[str], Any] | None = None,
     principal: str | None = None,
+    known: Known = lambda _: None,
 ) -> Flow[Found]:
     """Steps 1 to 5, for one target.
 
@@ -132,6 +141,7 @@ def discover(
         refresh: revalidate what is stored.
         auth_for: host → the credential bound to it.
         principal: names that credential.
+        known: digest of an answer → what was found before in the same bytes, under these very settings.
 
     Raises:
         DiscoveryError: any of its kinds but `ExtendedCardError`.
@@ -147,7 +157,7 @@ def discover(
     )
     located = yield from find_card(target, asking)  # (1) and (2): one place after another is asked
     try:
-        return (yield from _accept(located, settings, requested=requested, now=now))  # (3) (4) (5)
+        return (yield from _accept(located, settings, requested=requested, now=now, known=known))  # (3) (4) (5)
     except DiscoveryError as error:
         second = yield from _second_chance(located, asking, error)
     try:
@@ -190,14 +200,20 @@ def _handed(target: Handed, settings: Settings, now: float) -> Located:
     return Located(place=Place(url=target.shown), answer=answer, document=document)
 
 
-def _accept(located: Located, settings: Settings, *, requested: str, now: float) -> Flow[Found]:
+def _accept(
+    located: Located, settings: Settings, *, requested: str, now: float, known: Known = lambda _: None
+) -> Flow[Found]:
     """Steps 3 to 5 for an answer, which is kept only when all of them passed."""
     answer, entry = located.answer, located.entry
     provenance = _provenance(located, settings.network)
-    reading = read(located.document, provenance.url, settings)  # (3)
+    digest = hashlib.sha256(answer.body).digest() if answer.url and not located.inline else b""
+    before = known(digest) if digest and answer.cache != "stale" else None
+    if before is not None and not still_holds(before, provenance, now):
+        before = None
+    reading = before.reading if before is not None else read(located.document, provenance.url, settings)  # (3)
     location = located.location or (location_of(answer.requested) if answer.url else None)
     try:
-        found = yield from judged(reading, provenance, settings, location=location, now=now)  # (4) (5)
+        found = yield from judged(reading, provenance, settings, location=location, now=now, before=before)  # (4) (5)
     except TrustError as error:
         if error.code == "other-publisher" and provenance.url is not None:
             error.hint = f'if that very card is meant: discover("{provenance.url}")'
@@ -211,6 +227,8 @@ def _accept(located: Located, settings: Settings, *, requested: str, now: float)
         provenance=provenance,
         findings=(*found.findings, *located.findings),
         size=len(answer.body) if located.size is None else located.size,
+        digest=digest,
+        no_store="no-store" in answer.headers.get("cache-control", "").lower(),
         stale_while_revalidate=_stale_while_revalidate(answer, settings.limits),
         source=Source(
             requested=requested,
@@ -281,10 +299,13 @@ def judged(
     location: str | None,
     now: float,
     extended: bool = False,
+    before: Found | None = None,
 ) -> Flow[Judged]:
-    """Steps 4 and 5: facts, then the policy's verdict, then the interface."""
+    """Steps 4 and 5: facts, then the policy's verdict, then the interface; or the facts and the interface that hold."""
     policy = settings.trust
     past = decode_past((yield Recall(location))) if location is not None and policy.continuity else None
+    if before is not None and _passes(before.report, provenance, policy, past):
+        return _verdict(reading, before.report, before.selection, past)
     with settings.during("a2a.verify"):
         verified = yield from verify(
             reading,
@@ -308,6 +329,10 @@ def judged(
         selection = select(reading, settings.speaks, origin)
     except DiscoveryError as error:
         raise error.at(url=provenance.url) from None
+    return _verdict(reading, report, selection, past)
+
+
+def _verdict(reading: Reading, report: TrustReport, selection: Selection, past: Past | None) -> Judged:
     version = reading.card.version
     return Judged(
         reading=reading,
@@ -322,6 +347,31 @@ def judged(
             *selection.findings,
         ),
     )
+
+
+def still_holds(before: Found, provenance: Provenance, now: float) -> bool:
+    """Whether a verdict over the same bytes, under the same settings, may be used again.
+
+    They must have come the same way, every key that verified them must still be fresh, and nothing may be open.
+    """
+    if before.provenance != provenance or not provenance.hosted:
+        return False
+    report = before.report
+    if not report.signatures:
+        return True
+    # A signature that could not be checked may be good by now: its keys were not there, or not valid yet.
+    settled = all(check.status in ("verified", "not-tried") for check in report.signatures)
+    return settled and report.verified is not None and (report.expires_at is None or now < report.expires_at)
+
+
+def _passes(report: TrustReport, provenance: Provenance, policy: TrustPolicy, past: Past | None) -> bool:
+    """Whether known facts are still enough. Where they are not, they are gathered anew, and say why."""
+    try:
+        judge(report, provenance, policy)
+        judge_continuity(report, past, provenance, policy)
+    except TrustError:
+        return False
+    return True
 
 
 def _stale_while_revalidate(answer: Fetched, limits: Limits) -> float:

@@ -1,4 +1,7 @@
-"""Finished agents, kept until they expire: a warm `discover` does no I/O, no parsing and no cryptography."""
+"""Finished agents: a warm `discover` does no I/O, no parsing and no cryptography.
+
+An expired one is not handed out any more, yet it stays while there is room: for the same bytes its verdict holds.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from a2a_discovery._agent import Agent
+    from a2a_discovery._flow import Found
 
 COUNT = 10_000
 """Most agents: some of them are so small that bytes alone would let the index grow."""
@@ -23,6 +27,8 @@ class Kept:
     """A finished agent, and how long it may be handed out. Times are seconds since the epoch."""
 
     agent: Agent
+    found: Found
+    """What the agent is made of."""
     refresh_at: float
     """From here on, whoever takes it should see that it is looked at again."""
     expires_at: float
@@ -34,11 +40,13 @@ class Kept:
 class AgentMemory:
     """Agents by key, the least recently used dropped first. Any thread may use it: loops share one memory."""
 
-    __slots__ = ("_entries", "_lock", "size")
+    __slots__ = ("_entries", "_judged", "_lock", "size")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+        # Policy and digest of the bytes → the agent made of them last.
+        self._judged: dict[tuple[str, bytes], tuple[str, str]] = {}
         self.size = 0
 
     def __len__(self) -> int:
@@ -47,15 +55,18 @@ class AgentMemory:
     def get(self, key: tuple[str, str], now: float) -> Kept | None:
         """The agent, where it may still be handed out."""
         entry = self._entries.get(key)
-        if entry is None:
-            return None
-        if now >= entry.usable_until:
-            self.drop(key)
+        if entry is None or now >= entry.usable_until:
             return None
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
         return entry
+
+    def judged(self, policy: str, digest: bytes) -> Found | None:
+        """What was last found out about these bytes under this policy, however long ago."""
+        with self._lock:
+            key = self._judged.get((policy, digest))
+            return None if key is None else self._entries[key].found
 
     def put(self, key: tuple[str, str], entry: Kept, *, bound: int) -> None:
         """Keep an agent, in the place of its older self, and make room: ``bound`` bytes in all."""
@@ -64,6 +75,7 @@ class AgentMemory:
             if entry.size > bound:
                 return
             self._entries[key] = entry
+            self._judged[key[1], entry.found.digest] = key
             self.size += entry.size
             while self.size > bound or len(self._entries) > COUNT:
                 self._remove(next(iter(self._entries)))
@@ -77,12 +89,16 @@ class AgentMemory:
         """Forget all of them."""
         with self._lock:
             self._entries.clear()
+            self._judged.clear()
             self.size = 0
 
     def _remove(self, key: tuple[str, str]) -> None:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self.size -= entry.size
+            place = (key[1], entry.found.digest)
+            if self._judged.get(place) == key:
+                del self._judged[place]
 
 
 def size_of(card_bytes: int) -> int:

@@ -128,6 +128,13 @@ def _expired_certificate(chain: Any, now: float) -> str | None:
     return "its certificate (x5c) is not valid yet" if now < since else None
 
 
+def valid_until(jwk: Jwk) -> list[float]:
+    """When a usable key ceases to be valid, in seconds since the epoch, by what it says: its ``exp``, its ``x5c``."""
+    found = [] if jwk.get("exp") is None else [jwk["exp"]]
+    validity = _validity(jwk["x5c"][0]) if jwk.get("x5c") is not None else None
+    return found if validity is None else [*found, validity[1]]
+
+
 @functools.lru_cache(maxsize=64)
 def _validity(certificate: str) -> tuple[float, float] | None:
     from cryptography import x509

@@ -70,6 +70,8 @@ class _Work:
     loaded: dict[str, KeysAt] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
     used: dict[int, KeysAt] = field(default_factory=dict)
+    until: list[float] = field(default_factory=list)
+    """When each key that verified something ceases to be valid, where it says so."""
     budget: int = VERIFICATIONS
 
     def __post_init__(self) -> None:
@@ -109,6 +111,7 @@ class _Work:
             tried += 1
             payload = self._match(entry, key)
             if payload is not None:
+                self.until += jwk.valid_until(key)
                 return entry.check(
                     "verified",
                     key_source=source,
@@ -328,7 +331,9 @@ def _conclude(work: _Work, *, extended: bool) -> Verified:
         hosts=_hosts(work),
         uncovered=uncovered,
         other_publisher=elsewhere,
-        expires_at=min((each.answer.expires_at for each in work.used.values() if each.answer), default=None),
+        expires_at=min(
+            (*(each.answer.expires_at for each in work.used.values() if each.answer), *work.until), default=None
+        ),
         findings=tuple(_findings(work, checks, uncovered, proven=proven, elsewhere=elsewhere)),
     )
     return Verified(report=report, reading=reading)
