@@ -160,7 +160,7 @@ def _pack(copy: Copy) -> tuple[Request, Response]:
 def _unpack(entry: Entry, body: bytes) -> Copy | None:
     """What `_pack` made; ``None`` for an entry that somebody else wrote."""
     mark = _mark(entry.response.headers)
-    if mark is None or entry.response.status_code != 200:
+    if mark is None:
         return None
     fields = entry.response.headers
     try:

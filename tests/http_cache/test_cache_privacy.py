@@ -88,6 +88,17 @@ async def test_what_is_for_one_caller_never_meets_the_store(desk: Any, options: 
         await desk.get(mode="stored", **options)
 
 
+@pytest.mark.parametrize("options", [{"principal": "bearer:1"}, {"kind": "extended"}], ids=["principal", "extended"])
+async def test_what_is_for_one_caller_is_not_answered_with_what_is_for_all(desk: Any, options: dict[str, Any]) -> None:
+    desk.origin.page(etag='"1"', cache_control="max-age=60")
+    await desk.get()
+
+    assert (await desk.get(**options)).cache == "network"
+    assert "if-none-match" not in desk.origin.last.headers
+    with pytest.raises(FetchError):
+        await desk.get(mode="stored", **options)
+
+
 async def test_no_credential_stands_in_the_file(open_desk: Any, tmp_path: Any) -> None:
     async with open_desk(Cache.sqlite(tmp_path / "cache.sqlite")) as desk:
         desk.origin.page(vary="Authorization", set_cookie="session=s3cret", cache_control="max-age=60")

@@ -168,7 +168,7 @@ async def test_an_origin_that_turns_to_no_store_leaves_no_older_copy_behind(desk
 
 
 async def test_a_profile_that_forbids_storing_stays_in_memory_for_a_minute(desk: Any) -> None:
-    desk.origin.page(cache_control="no-store")
+    desk.origin.page(etag='"1"', cache_control="no-store")
 
     states = []
     for wait in (0, 59, 1):
@@ -176,8 +176,9 @@ async def test_a_profile_that_forbids_storing_stays_in_memory_for_a_minute(desk:
         states.append((await desk.get(kind="profile")).cache)
     as_card = await desk.get(kind="card", keep=False)
 
-    assert states == ["network", "fresh", "network"]
+    assert states == ["network", "fresh", "revalidated"]
     assert as_card.cache == "network"
+    assert "if-none-match" not in desk.origin.last.headers
 
 
 async def test_a_profile_that_forbids_storing_is_on_no_disk(open_desk: Any, tmp_path: Any) -> None:
@@ -220,8 +221,9 @@ async def test_what_the_cache_believes_to_be_sent_is_what_is_sent(desk: Any) -> 
     from a2a_discovery._effects import Fetch
     from a2a_discovery._http.fetcher import _sent
 
-    await desk.get(headers=(("A2A-Extensions", "urn:x"),))
-    fetch = Fetch(url=URL, kind="card", limit=1, headers=(("A2A-Extensions", "urn:x"),))
+    given = (("A2A-Extensions", "urn:x"), ("Accept-Encoding", "br"))
+    await desk.get(headers=given)
+    fetch = Fetch(url=URL, kind="card", limit=1, headers=given)
 
     for name, value in _sent(fetch, {"vary": ["accept"]}).items():
         assert desk.origin.last.headers[name] == value
@@ -409,6 +411,17 @@ async def test_validators_go_only_to_the_url_that_gave_them(desk: Any) -> None:
     assert all("if-none-match" not in request.headers for request in desk.origin.asked[-2:])
 
 
+async def test_a_304_from_another_url_than_the_copys_is_not_believed(desk: Any) -> None:
+    moved = Moved(desk.origin, "https://shop.example/one.json")
+    desk.origin.page("https://shop.example/one.json", body=b"one", etag='"1"', cache_control="max-age=60")
+    await desk.get()
+    desk.clock.advance(60)
+    moved.place = "https://shop.example/broken.json"
+    desk.origin.serve(moved.place, lambda _: httpx.Response(304))
+
+    assert (await desk.get(keep=False)).status == 304
+
+
 async def test_a_copy_behind_more_redirects_than_this_policy_follows_is_not_used(open_desk: Any) -> None:
     cache = Cache.memory()
     async with open_desk(cache) as desk:
@@ -520,6 +533,7 @@ async def test_a_server_cannot_write_our_own_field(desk: Any) -> None:
     again = await desk.get()
 
     assert (again.url, again.fetched_at) == (URL, START)
+    assert "a2a-discovery-copy" not in again.headers
 
 
 async def test_the_default_lifetime_is_the_callers(open_desk: Any, cache: Cache) -> None:

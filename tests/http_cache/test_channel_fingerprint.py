@@ -64,6 +64,13 @@ def test_another_process_has_other_names_for_its_objects() -> None:
     assert runs[0].stdout != runs[1].stdout
 
 
+def test_a_function_of_a_program_has_a_name_of_its_own_since_each_program_is_main() -> None:
+    script = "from a2a_discovery._http.fingerprint import name_of\ndef resolve(): ...\nprint(name_of(resolve))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert "__main__" not in done.stdout
+
+
 def test_a_context_made_from_a_ca_file_goes_by_the_name_it_was_given() -> None:
     one, other = ssl.create_default_context(), ssl.create_default_context()
     call_it(one, "ca:sha256:abc")

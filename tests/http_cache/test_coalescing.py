@@ -93,6 +93,8 @@ async def test_the_last_caller_to_leave_stops_the_request(open_desk: Any, gate: 
         for caller in callers:
             caller.cancel()
         await asyncio.wait(callers)
+        await asyncio.sleep(0)
+        assert gate.ended == 1
         gate.open.set()
         later = await desk.fetcher.fetch(fetch())
 

@@ -255,6 +255,31 @@ async def test_a_file_damaged_while_it_is_open_heals_too(open_desk: Any, path: P
             assert (await desk.get(url)).cache == "fresh"
 
 
+async def test_a_file_that_another_process_healed_is_not_moved_aside_again(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    for number in range(100):
+        await put(store, f"key {number}", os.urandom(2_000))
+    await store.close()
+    await store.get_entries("key 0")  # it holds the file open
+    aside = path.with_name("moved by the other")
+    path.replace(aside)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    await put(other, "new", b"healed")
+    with aside.open("r+b") as damaged:
+        damaged.seek(4_096)
+        damaged.write(b"\xff" * (aside.stat().st_size - 4_096))
+
+    for number in range(100):
+        await store.get_entries(f"key {number}")
+    found = await bodies(store, "new")
+    await store.close()
+    await other.close()
+
+    assert found == [b"healed"]
+    assert not path.with_name("cache.sqlite.damaged").exists()
+
+
 async def test_another_programs_database_stays_as_it_is(
     open_desk: Any, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -440,6 +465,7 @@ from pathlib import Path
 store = SqliteStore(Path(sys.argv[1]))
 print(asyncio.run(store.get_entries("key")))
 if os.fork() == 0:
+    asyncio.run(asyncio.wait_for(store.close(), 10))
     print(asyncio.run(asyncio.wait_for(store.get_entries("key"), 10)), flush=True)
     asyncio.run(store.close())
     os._exit(0)
