@@ -28,6 +28,12 @@ PRINTED = {
         "refused:  auth-required",
     ],
     "in_a_notebook": ["once:         Shop SIGNED", "three times:  {'Shop'}"],
+    "own_registry": [
+        "entry:    bot-2 ('orders',)",
+        "agent:    Shop SIGNED by shop.example",
+        "via:      https://registry.corp.example/api/v2/bots?after=2",
+        "left out: /bots/1: it is retired [retired]",
+    ],
     "private_ca": ["by default:     address 127.0.0.1", "address allowed: tls", "CA trusted too:  Shop SIGNED"],
 }
 
