@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from a2a_discovery.errors import Attempt, FetchError, NotFoundError
@@ -22,7 +23,9 @@ def read_file(path: Path, *, limit: int, argument: str) -> bytes:
     shown = str(path)
     try:
         with path.open("rb") as file:
-            body = file.read(limit + 1)
+            # A read sets aside as much as it is asked for, so not the whole limit for a small file.
+            size = os.fstat(file.fileno()).st_size
+            body = file.read(min(size, limit) + 1 if size else limit + 1)
     except (OSError, ValueError) as exc:
         reason = (getattr(exc, "strerror", None) or "unreadable").lower()
         attempt = Attempt(url=shown, reason=reason)

@@ -156,7 +156,7 @@ def text_of(value: object) -> str | None:
 
 def texts_of(value: object) -> tuple[str, ...]:
     """The texts of an array; what is no text is left out."""
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, (list, tuple)) else ()
+    return tuple([each for each in value if isinstance(each, str)]) if isinstance(value, (list, tuple)) else ()
 
 
 def publisher_of(identifier: str) -> str | None:

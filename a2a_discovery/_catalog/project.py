@@ -23,7 +23,7 @@ from a2a_discovery._catalog.entry import (
 )
 from a2a_discovery._catalog.lists import card_in, is_card, listed_row
 from a2a_discovery._catalog.ucp import project_profile
-from a2a_discovery._catalog.urls import absolute
+from a2a_discovery._catalog.urls import absolute, is_plain
 from a2a_discovery._finding import pointer
 from a2a_discovery.errors import CardError
 
@@ -114,7 +114,11 @@ def _project_catalog(document: Mapping[str, Any], url: str, at: str, level: int,
     """The entries of an AI Catalog or ARD document; ``outer`` names the entry that a nested one stands in."""
     _check_version(document.get("specVersion"))
     for index, row in enumerate(rows(document.get("entries")) or ()):
-        yield from _entry(row, url, f"{at}/entries/{index}", level, outer, lookup=False)
+        usual = _usual(row, url)
+        if usual is not None:
+            yield usual
+        else:
+            yield from _entry(row, url, f"{at}/entries/{index}", level, outer, lookup=False)
     collections = rows(document.get("collections"))  # AGNTCY: pages of its registry, by kind
     for index, row in enumerate(collections or ()):
         if isinstance(row, Mapping) and media_type(row) in (A2A, CATALOG, ""):
@@ -137,6 +141,16 @@ def media_type(row: Mapping[str, Any]) -> str:
     if kind == A2A:
         return A2A
     return kind.partition(";")[0].strip().lower() if isinstance(kind, str) else "?"
+
+
+def _usual(row: Any, url: str) -> CatalogEntry | None:
+    """The entry of the row that nearly all are: linked, well formed, without a digest. Only a shorter way to it."""
+    if type(row) is not dict or row.get("type") != A2A or "data" in row or "digest" in row:
+        return None
+    identifier, place = row.get("identifier"), row.get("url")
+    if type(identifier) is not str or not identifier or type(place) is not str or not is_plain(place):
+        return None
+    return _entry_of(row, identifier, url, place=place)
 
 
 def _entry(row: Any, url: str, at: str, level: int, outer: str, *, lookup: bool) -> Iterator[Item]:
@@ -231,18 +245,31 @@ def _made(
             message="its digest is weaker than SHA-256",
             identifier=identifier,
         )
+    return _entry_of(row, identifier, url, place=place, card=card, digest=digest)
+
+
+def _entry_of(
+    row: dict[str, Any],
+    identifier: str,
+    url: str,
+    *,
+    place: str | None = None,
+    card: Mapping[str, Any] | None = None,
+    digest: str | None = None,
+) -> CatalogEntry:
+    get = row.get
     return CatalogEntry(
         identifier=identifier,
         source=url,
         url=place,
         card=card,
-        display_name=text_of(row.get("displayName")),
-        description=text_of(row.get("description")),
-        version=text_of(row.get("version")),
-        updated_at=text_of(row.get("updatedAt")),
-        tags=texts_of(row.get("tags")),
+        display_name=text_of(get("displayName")),
+        description=text_of(get("description")),
+        version=text_of(get("version")),
+        updated_at=text_of(get("updatedAt")),
+        tags=texts_of(get("tags")),
         digest=digest,
-        type=text_of(row.get("type") or row.get("mediaType")),
+        type=text_of(get("type") or get("mediaType")),
         raw=row,
     )
 

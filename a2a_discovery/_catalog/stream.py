@@ -104,33 +104,31 @@ def _array(text: _Text, body: bytes, depth: int, *, root: bool = True) -> Rows:
 
 
 def _judged(text: _Text, limit: int, pairs: bool) -> Iterator[Any]:
-    for value, brackets in _elements(text, _strict):
-        if brackets > limit and not isinstance(value, Bad) and deeper(value, limit):
-            yield Bad("it nests too deep")
-        elif pairs and half_a_pair(value):
-            yield Bad("it has half a surrogate pair, which no text holds")
-        else:
-            yield value
+    for value in _elements(text, _strict, limit):
+        yield Bad("it has half a surrogate pair, which no text holds") if pairs and half_a_pair(value) else value
 
 
-def _elements(text: _Text, scan: Scan) -> Iterator[tuple[Any, int]]:
-    """Each element of the array that begins here, and how many brackets it opens."""
+def _elements(text: _Text, scan: Scan, limit: int | None = None) -> Iterator[Any]:
+    """Each element of the array that begins here; `Bad` for one that nests deeper than the limit, or is refused."""
     text.take("[")
     if text.peek() == "]":
         text.take("]")
         return
     while True:
         try:
-            yield text.value(scan), text.opened
+            value = text.value(scan)
         except RefusedError as exc:
             text.value(_plain)
-            yield Bad(f"it has {exc}"), 0
+            value = Bad(f"it has {exc}")
         except RecursionError:
             text.skip()
-            yield Bad("it nests too deep"), 0
-        if text.peek() != ",":
+            value = Bad("it nests too deep")
+        else:
+            if limit is not None and text.opens_more_than(limit) and deeper(value, limit):
+                value = Bad("it nests too deep")
+        yield value
+        if not text.comma():
             break
-        text.take(",")
     text.take("]")
 
 
@@ -147,8 +145,7 @@ class _Text:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._whole = False
         self._text = ""
-        self._at = 0
-        self.opened = 0
+        self._from = self._at = 0
 
     @property
     def offset(self) -> int:
@@ -170,6 +167,18 @@ class _Text:
             raise self.fault(f"{character} was expected")
         self._at += 1
 
+    def comma(self) -> bool:
+        """Go past a comma, where there is one."""
+        if self._text[self._at : self._at + 1] != "," and self.peek() != ",":
+            return False
+        self._at += 1
+        return True
+
+    def opens_more_than(self, limit: int) -> bool:
+        """Whether the last value opens more arrays and objects than that, and so may nest deeper."""
+        opened = self._text.count("{", self._from, self._at)
+        return opened + self._text.count("[", self._from, self._at) > limit
+
     def value(self, scan: Scan) -> Any:
         """The next value."""
         self.peek()
@@ -181,8 +190,7 @@ class _Text:
                     raise self.fault(exc.msg.partition(":")[0].removesuffix(" at").lower(), exc.pos) from None
             else:
                 if end < len(self._text) or not self._more():  # a number may go on in the next window
-                    self.opened = self._text.count("{", self._at, end) + self._text.count("[", self._at, end)
-                    self._at = end
+                    self._from, self._at = self._at, end
                     return value
 
     def skip(self) -> None:

@@ -11,6 +11,11 @@ _PLAIN = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z])?(?:/[A-Za-z0-9._~:/?
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
+def is_plain(url: str) -> bool:
+    """Whether a URL is absolute, http or https, and of the plainest form: as most are."""
+    return _PLAIN.match(url) is not None
+
+
 def absolute(value: object, base: str) -> str | None:
     """The absolute http or https URL that a document at ``base`` means, without fragment; ``None`` where it is none,
     holds a user name, or is relative and the document has no URL.
