@@ -40,11 +40,13 @@ class Kept:
 class AgentMemory:
     """Agents by key, the least recently used dropped first. Any thread may use it: loops share one memory."""
 
-    __slots__ = ("_entries", "_judged", "_lock", "size")
+    __slots__ = ("_by_url", "_entries", "_judged", "_lock", "size")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+        # URL of the card → the agents made of it, whatever name they were asked for by.
+        self._by_url: dict[str | None, set[tuple[str, str]]] = {}
         # Policy and digest of the bytes → the agent made of them last.
         self._judged: dict[tuple[str, bytes], tuple[str, str]] = {}
         self.size = 0
@@ -70,11 +72,17 @@ class AgentMemory:
 
     def put(self, key: tuple[str, str], entry: Kept, *, bound: int) -> None:
         """Keep an agent, in the place of its older self, and make room: ``bound`` bytes in all."""
+        source = entry.found.source
         with self._lock:
             self._remove(key)
+            # The same card by another name: what is older there must not be handed out after this one.
+            for other in tuple(self._by_url.get(source.url, ())):
+                if self._entries[other].found.source.fetched_at < source.fetched_at:
+                    self._remove(other)
             if entry.size > bound:
                 return
             self._entries[key] = entry
+            self._by_url.setdefault(source.url, set()).add(key)
             self._judged[key[1], entry.found.digest] = key
             self.size += entry.size
             while self.size > bound or len(self._entries) > COUNT:
@@ -89,6 +97,7 @@ class AgentMemory:
         """Forget all of them."""
         with self._lock:
             self._entries.clear()
+            self._by_url.clear()
             self._judged.clear()
             self.size = 0
 
@@ -96,6 +105,10 @@ class AgentMemory:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self.size -= entry.size
+            url = entry.found.source.url
+            self._by_url[url].discard(key)
+            if not self._by_url[url]:
+                del self._by_url[url]
             place = (key[1], entry.found.digest)
             if self._judged.get(place) == key:
                 del self._judged[place]
