@@ -55,10 +55,14 @@ class Configured:
     bindings: tuple[str, ...] | None = None
 
     @property
+    def plain(self) -> bool:
+        """Whether it is discovered by the same rules as everything else."""
+        return self.trust is None and self.credentials is None and self.bindings is None
+
+    @property
     def shape(self) -> object:
         """What tells it apart: a text where it is no more than a place, else this very object."""
-        plain = self.trust is None and self.credentials is None and self.bindings is None
-        return repr(self.target) if plain and isinstance(self.target, _TEXTUAL) else self
+        return repr(self.target) if self.plain and isinstance(self.target, _TEXTUAL) else self
 
 
 _TEXTUAL = (str, Path, Domain, Document, Base, EntryOf)
