@@ -198,6 +198,8 @@ def test_for_a_card_that_the_caller_handed_over_a_missing_key_is_only_a_finding(
     assert report.level is Trust.CHANNEL
     assert [each.code for each in report.findings] == ["unverified-signature"]
     assert refused(bench, card, provenance=bench.INLINE).code == "untrusted-key-host"
+    in_a_catalog_handed_over = bench.Provenance(authority=None, asked=None, channel=None, inline=True)
+    assert refused(bench, card, provenance=in_a_catalog_handed_over).code == "untrusted-key-host"
     assert refused(bench, card, provenance=bench.MAPPING, require=Trust.SIGNED).code == "untrusted-key-host"
 
 
