@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from a2a_discovery._agent import Agent
     from a2a_discovery._card.model import AgentCard, AgentInterface
     from a2a_discovery._catalog.entry import CatalogEntry
+    from a2a_discovery._check.card import check_card
     from a2a_discovery._credentials import Credentials
     from a2a_discovery._discovery import Discovery
     from a2a_discovery._finding import Finding
@@ -66,6 +67,7 @@ __all__ = [
     "TrustPolicy",
     "TrustReport",
     "UsageError",
+    "check_card",
     "discover",
     "discover_sync",
 ]
@@ -108,6 +110,7 @@ _LATE = {
     "Agent": "_agent",
     "AgentCard": "_card.model",
     "AgentInterface": "_card.model",
+    "check_card": "_check.card",
     "CatalogEntry": "_catalog.entry",
     "Credentials": "_credentials",
     "Discovery": "_discovery",

@@ -34,6 +34,7 @@ LAYERS = (
     ("_browse",),
     ("_extended",),
     ("_flow",),
+    ("_check",),
     ("_http",),
     ("_options", "_perform", "_agent", "_listing"),
     ("_catalogs",),
@@ -56,7 +57,7 @@ def words(text: str) -> frozenset[str]:
 
 PURE = words("""
     _card _trust _catalog _target _locate _entries _browse registries _select _extended _flow _effects _hosts _urls
-    _finding errors policy
+    _finding _check errors policy
 """)
 IMPURE = words("asyncio httpx httpcore hishel time socket anyio sqlite3 threading redis")
 
@@ -77,7 +78,7 @@ KEPT_BEHIND = {
 PUBLIC = words("""
     Agent AgentCard AgentInterface AuthError BlockedError Cache CardError CatalogEntry Credentials Discovery
     DiscoveryError ExtendedCardError FetchError Finding InterfaceError Limits NetworkPolicy NotFoundError Outcome
-    SignatureCheck SyncDiscovery Trust TrustError TrustPolicy TrustReport UsageError discover discover_sync
+    SignatureCheck SyncDiscovery Trust TrustError TrustPolicy TrustReport UsageError check_card discover discover_sync
 """)
 
 
