@@ -14,7 +14,7 @@ from a2a_discovery._catalog.stream import read_document
 from a2a_discovery._catalog.ucp import WELL_KNOWN as UCP
 from a2a_discovery._catalog.ucp import is_leaf
 from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Kind
-from a2a_discovery._hosts import is_loopback, same_site
+from a2a_discovery._hosts import is_loopback
 from a2a_discovery._locate import (
     WELL_KNOWN,
     Asking,
@@ -292,9 +292,3 @@ def _reason(error: DiscoveryError) -> str:
     if error.code == "no-card":
         return "lists no A2A agent"
     return "" if error.code == "http-status" else error.code
-
-
-def walked_elsewhere(located: Located, authority: str | None, *, local: bool) -> bool:
-    """Whether a domain's walk ended at the card of another site."""
-    start = located.walked_from
-    return start is not None and (authority is None or not same_site(start, authority, local=local))

@@ -25,21 +25,20 @@ from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import Reading, read_card
 from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._effects import CacheState, Fetched, Flow, Keep, Recall
-from a2a_discovery._entries import again, find_card, walked_elsewhere
-from a2a_discovery._finding import Finding, pointer
+from a2a_discovery._entries import again, find_card
+from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._locate import Asking, Located, Place, last_known_good
-from a2a_discovery._select import Origin, Selection, Speaks, major_minor, select
+from a2a_discovery._select import Origin, Selection, Speaks, select
 from a2a_discovery._target import Base, Document, Domain, EntryOf, Handed
 from a2a_discovery._trust.continuity import Past, decode_past, judge_continuity, location_of, remember, rolled_back
 from a2a_discovery._trust.judge import judge
 from a2a_discovery._trust.verify import Provenance, verify
 from a2a_discovery._urls import host_of, split
-from a2a_discovery.errors import CardError, DiscoveryError, ExtendedCardError, TrustError
-from a2a_discovery.policy import Limits, NetworkPolicy, Trust, TrustPolicy
+from a2a_discovery.errors import CardError, DiscoveryError, TrustError
+from a2a_discovery.policy import Limits, NetworkPolicy, TrustPolicy
 
 if TYPE_CHECKING:
-    from a2a_discovery._card.model import AgentInterface
     from a2a_discovery._trust.report import TrustReport
 
 # Verdicts that a newer copy of the card may overturn: some servers' ETags leave the signatures out.
@@ -274,7 +273,7 @@ def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
         url=None if located.inline else answer.url,
         inline=located.inline,
         publisher=located.entry.publisher if located.entry is not None else None,
-        other_publisher=walked_elsewhere(located, authority, local=network.loopback),
+        walked_from=located.walked_from,
         crossed_site=not all(same_site(hop, asked, local=network.loopback) for hop in hops),
         local=network.loopback,
         loopback=network.loopback and is_loopback(authority),

@@ -44,6 +44,8 @@ class Provenance:
     """And this card came from loopback, or was handed over: its ``jku`` may be there too."""
     other_publisher: bool = False
     """The walk ended at the card of another publisher than the one asked for."""
+    walked_from: str | None = None
+    """The domain whose own catalog or profile led to the card, which must be of that site."""
     proven: str | None = None
     """For an extended card: the authority that its public card proved, which it keeps."""
     publisher: str | None = None

@@ -26,6 +26,7 @@ from typing import Any
 from a2a_discovery._card.read import Reading
 from a2a_discovery._effects import Flow
 from a2a_discovery._finding import Finding
+from a2a_discovery._hosts import same_site
 from a2a_discovery._trust import keys as jwk
 from a2a_discovery._trust.canonical import Forms, Payload
 from a2a_discovery._trust.continuity import Past, familiar
@@ -322,7 +323,7 @@ def _conclude(work: _Work, *, extended: bool) -> Verified:
     if proven and not provenance.hosted and not extended:
         authority = next(iter(_interface_hosts(work.reading)), None)
         reading = (coverage and coverage.second) or reading
-    elsewhere = provenance.other_publisher or _is_elsewhere(authority, provenance.publisher)
+    elsewhere = provenance.other_publisher or _is_elsewhere(authority, provenance)
     uncovered = () if coverage is None else coverage.uncovered
     report = replace(
         facts,
@@ -345,7 +346,11 @@ def _hosts(work: _Work) -> tuple[str, ...]:
     return tuple(dict.fromkeys(host for host in _interface_hosts(work.reading) if host is not None))
 
 
-def _is_elsewhere(authority: str | None, publisher: str | None) -> bool:
+def _is_elsewhere(authority: str | None, provenance: Provenance) -> bool:
+    """Whether the card is of somebody else than whose name it was asked for under."""
+    start, publisher = provenance.walked_from, provenance.publisher
+    if start is not None and (authority is None or not same_site(start, authority, local=provenance.local)):
+        return True
     if publisher is None:
         return False
     return authority is None or (authority != publisher and not authority.endswith("." + publisher))
