@@ -8,6 +8,7 @@ import typer
 
 import a2a_discovery
 from a2a_discovery import Trust
+from a2a_discovery._cli.cache import cache_app
 from a2a_discovery._cli.flags import (
     AllowHttp,
     AllowPrivate,
@@ -15,6 +16,7 @@ from a2a_discovery._cli.flags import (
     BearerEnv,
     Binding,
     Ca,
+    Config,
     CredentialHost,
     Explain,
     Extended,
@@ -72,6 +74,7 @@ def get(
     refresh: Refresh = False,
     require: Require = Level.CHANNEL,
     keys: Keys = None,
+    config: Config = None,
     strict: Strict = False,
     extended: Extended = False,
     bearer_env: BearerEnv = None,
@@ -104,6 +107,7 @@ def get(
         refresh=refresh,
         json=json,
         explain=explain,
+        config=config,
     )
     raise typer.Exit(int(run_get(flags)))
 
@@ -114,3 +118,6 @@ def demo() -> None:
     from a2a_discovery._cli.demo import run
 
     raise typer.Exit(int(run()))
+
+
+app.add_typer(cache_app, name="cache")

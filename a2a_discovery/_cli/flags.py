@@ -53,6 +53,7 @@ Keys = Annotated[
     str | None,
     option("--keys", "FILE", "Keys that may sign for the host asked for; HOST=FILE for another host.", TRUST),
 ]
+Config = Annotated[Path | None, option("--config", "FILE", "Agents by name (TOML or JSON), TARGET among them.", TRUST)]
 Strict = Annotated[bool, flag("--strict", "Repair nothing while reading.", TRUST)]
 Extended = Annotated[bool, flag("--extended", "Get the extended card, with a credential.", AUTH)]
 BearerEnv = Annotated[str | None, option("--bearer-env", "NAME", "Environment variable with a bearer token.", AUTH)]

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from a2a_discovery import Agent, AuthError, Credentials, Discovery, DiscoveryError, UsageError
-from a2a_discovery._cli.exits import Exit, exit_for
+from a2a_discovery._cli.exits import Exit
 from a2a_discovery._cli.options import (
     Flags,
     ask_credentials,
@@ -19,7 +19,7 @@ from a2a_discovery._cli.options import (
     read_credentials,
     read_place,
 )
-from a2a_discovery._cli.show import agent_data, describe, describe_error, error_data
+from a2a_discovery._cli.show import agent_data, describe, fail
 from a2a_discovery._cli.text import as_json, clean, show
 
 
@@ -28,11 +28,7 @@ def get(flags: Flags) -> Exit:
     try:
         agent = asyncio.run(find(flags))
     except DiscoveryError as error:
-        if flags.json:
-            print(as_json(error_data(error), sys.stderr.encoding), file=sys.stderr)
-        else:
-            show(Console(stderr=True, highlight=False), describe_error(error, flags))
-        return exit_for(error)
+        return fail(error, flags=flags, as_data=flags.json)
     if flags.json:
         print(as_json(agent_data(agent), sys.stdout.encoding))
     else:
@@ -48,7 +44,7 @@ async def find(flags: Flags) -> Agent:
     """
     arguments = discovery_arguments(flags)
     credentials = read_credentials(flags)
-    host = host_asked(flags, arguments["network"])
+    host = host_asked(flags, arguments["network"], arguments["agents"])
     if flags.extended:
         return await _extended(flags, arguments, credentials, host)
     if credentials is not None and host is None:
@@ -59,7 +55,7 @@ async def find(flags: Flags) -> Agent:
 async def _public(flags: Flags, arguments: dict[str, Any], credentials: Credentials | None, host: str | None) -> Agent:
     bound = {host: credentials} if credentials is not None and host is not None else None
     async with Discovery(**arguments, credentials=bound) as discovery:
-        return await discovery.discover(read_place(flags), refresh=flags.refresh)
+        return await discovery.discover(read_place(flags, arguments["agents"]), refresh=flags.refresh)
 
 
 async def _extended(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from a2a_discovery import Cache, Credentials, NetworkPolicy, Trust, TrustPolicy
+from a2a_discovery._config import Configured, load
 from a2a_discovery._target import read_target
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import AuthError, UsageError
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     import ssl
 
     from a2a_discovery import Agent
+
+
+_NONE: Mapping[str, Configured] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +51,17 @@ class Flags:
     refresh: bool = False
     json: bool = False
     explain: bool = False
+    config: Path | None = None
 
 
-def read_place(flags: Flags) -> str | Path:
-    """The target, a `pathlib.Path` where it names a file.
+def read_place(flags: Flags, agents: Container[str] = ()) -> str | Path:
+    """The target, a `pathlib.Path` where it names a file and no configured agent.
 
     The library never reads a file for a string, which a model may have written; here a person typed it. Only what
     looks like a path counts, so that a file called ``shop.example`` hides no domain.
     """
     text = flags.target
-    if "://" in text:
+    if "://" in text or text in agents:
         return text
     path = Path(text)
     if text.startswith(("/", "./", "../")) or (text.endswith(".json") and "/" not in text):
@@ -62,13 +69,15 @@ def read_place(flags: Flags) -> str | Path:
     return path if ("/" in text or os.sep in text) and os.path.isfile(text) else text
 
 
-def host_asked(flags: Flags, network: NetworkPolicy) -> str | None:
+def host_asked(flags: Flags, network: NetworkPolicy, agents: Mapping[str, Configured] = _NONE) -> str | None:
     """The host that the target names, to which keys and credentials are bound; ``None`` for a file.
 
     Raises:
         UsageError: ``bad-target``.
     """
-    place = read_target(read_place(flags), network=network)
+    configured = agents.get(flags.target)
+    named = read_place(flags) if configured is None else configured.target
+    place = read_target(named, network=network, names=agents)
     url = getattr(place, "origin", None) or getattr(place, "url", None)
     return host_of(url) if url else None
 
@@ -80,11 +89,13 @@ def discovery_arguments(flags: Flags) -> dict[str, Any]:
         UsageError: ``bad-config``, ``bad-target``.
     """
     network = _network(flags)
+    agents = {} if flags.config is None else load(flags.config)
     arguments: dict[str, Any] = {
         "network": network,
-        "trust": TrustPolicy(require=flags.require, keys=_keys(flags, network)),
+        "trust": TrustPolicy(require=flags.require, keys=_keys(flags, network, agents)),
         "cache": Cache.sqlite() if flags.cache else Cache.off(),
         "strict": flags.strict,
+        "agents": agents,
     }
     if flags.bindings:
         arguments["bindings"] = flags.bindings
@@ -120,11 +131,11 @@ def _context(path: Path) -> ssl.SSLContext:
     return context
 
 
-def _keys(flags: Flags, network: NetworkPolicy) -> dict[str, Path]:
+def _keys(flags: Flags, network: NetworkPolicy, agents: Mapping[str, Configured]) -> dict[str, Path]:
     if flags.keys is None:
         return {}
     if os.path.isfile(flags.keys):
-        host, file = host_asked(flags, network), flags.keys
+        host, file = host_asked(flags, network, agents), flags.keys
         if host is None:
             raise UsageError(
                 "bad-config",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
+
 from a2a_discovery import CardError, InterfaceError, Trust, TrustError
-from a2a_discovery._cli.exits import exit_for
-from a2a_discovery._cli.text import Row, clean, rows
+from a2a_discovery._cli.exits import Exit, exit_for
+from a2a_discovery._cli.text import Row, as_json, clean, rows, show
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -122,11 +126,12 @@ def _freshness(agent: Agent) -> Row:
         return Row("fresh", "as it was handed over")
     left = source.expires_at - time.time()
     came = _CAME.get(source.cache, source.cache)
-    lasts = f"fresh for {_duration(left)}" if left > 0 else "asked about again at the next call"
+    lasts = f"fresh for {duration(left)}" if left > 0 else "asked about again at the next call"
     return Row("fresh", f"{came}; {lasts}", "yellow" if source.cache == "stale" else "")
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds, for a person."""
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -148,7 +153,7 @@ def _dump(card: BaseModel) -> Any:
     return card.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-def describe_error(error: DiscoveryError, flags: Flags) -> Iterator[Row]:
+def describe_error(error: DiscoveryError, flags: Flags | None = None) -> Iterator[Row]:
     """An error, for a person: what happened, what it rests on, what to do."""
     shown = clean(error.message, 1200)
     yield Row("error", f"{shown} [{error.code}]", "red")
@@ -160,24 +165,37 @@ def describe_error(error: DiscoveryError, flags: Flags) -> Iterator[Row]:
     if isinstance(error, InterfaceError):
         yield from rows("skipped", (each for each in error.skipped if each.pointer not in shown))
     if isinstance(error, TrustError) and error.report is not None:
-        if flags.explain:
+        if flags is not None and flags.explain:
             yield from rows("trust", str(error.report).splitlines(), limit=1000)
             yield from explain_trust(error.report)
-        else:
+        elif flags is not None:
             yield Row("", "--explain shows what became of each signature")
     if error.hint:
         yield Row("hint", clean(error.hint, 600))
-    flag = _flag(error.hint or "", flags)
+    flag = None if flags is None else _flag(error, flags)
     if flag is not None:
-        yield Row("", f"in this command: {flag}")
+        yield Row("", clean(f"in this command: {flag}", 400))
+
+
+def fail(error: DiscoveryError, *, flags: Flags | None = None, as_data: bool = False) -> Exit:
+    """Print an error to stderr, and say what to end with."""
+    if as_data:
+        print(as_json(error_data(error), sys.stderr.encoding), file=sys.stderr)
+    else:
+        show(Console(stderr=True, highlight=False), describe_error(error, flags))
+    return exit_for(error)
 
 
 def _entry(entry: CatalogEntry) -> str:
     return f"{entry.source}#{entry.identifier} ({clean(entry.name, 100)})"
 
 
-def _flag(hint: str, flags: Flags) -> str | None:
+def _flag(error: DiscoveryError, flags: Flags) -> str | None:
     """The flag that a hint's line of code stands for, where it isn't among those given."""
+    hint = error.hint or ""
+    if error.code == "downgraded":
+        config = "" if flags.config is None else f" --config {shlex.quote(str(flags.config))}"
+        return f"a2a-discover trust forget {shlex.quote(flags.target)}{config}"
     flag = next((flag for part, flag in _FLAGS if part in hint), None)
     given = flag == "--bearer-env NAME" and (flags.bearer_env or flags.api_key_env)
     return None if given else flag

@@ -137,10 +137,10 @@ def remember(report: TrustReport, version: str, past: Past | None) -> Past:
     """What is remembered once a card was accepted."""
     past = past if past is not None else Past()
     verified = [check for check in report.signatures if check.status == "verified"]
+    past = replace(past, level=max(past.level, report.level))
     if report.level >= Trust.SIGNED:
         past = replace(
             past,
-            level=max(past.level, report.level),
             jku_hosts=_newest(past.jku_hosts, (_jku_host(check) for check in verified), _KEPT_HOSTS),
             thumbprints=_newest(past.thumbprints, (check.thumbprint for check in verified), _KEPT_KEYS),
         )
