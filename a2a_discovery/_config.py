@@ -133,6 +133,15 @@ def load(path: str | Path | None, env: Mapping[str, str] | None = None) -> dict[
     return agents | _load_env(env, agents)
 
 
+def configured(path: str | Path | None, env: Mapping[str, str] | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a `Discovery` with the names of a file and of the environment; its own ``agents`` win.
+
+    Raises:
+        UsageError: ``bad-config``.
+    """
+    return {**options, "agents": {**load(path, env), **read_agents(options.get("agents"))}}
+
+
 def _load_file(path: Path, env: Mapping[str, str]) -> dict[str, Configured]:
     where = _Where(file=path.name, folder=path.parent, env=env)
     try:

@@ -15,12 +15,12 @@ from a2a_discovery import _telemetry
 from a2a_discovery._agent import Agent
 from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._catalogs import Catalogs
-from a2a_discovery._config import load, read_agents
+from a2a_discovery._config import configured, read_agents
 from a2a_discovery._credentials import Credentials, check_mapping
 from a2a_discovery._effects import Flow
 from a2a_discovery._entries import location_of_target
 from a2a_discovery._files import read_file
-from a2a_discovery._flow import Found, Settings, discover, extend
+from a2a_discovery._flow import Found, Settings, discover
 from a2a_discovery._hosts import best_match
 from a2a_discovery._http.cache import Cache, as_cache
 from a2a_discovery._http.coalesce import Flights
@@ -41,10 +41,12 @@ if TYPE_CHECKING:
     import httpx
 
     from a2a_discovery._http.fetcher import Fetcher
+    from a2a_discovery._session import Session
 
 T = TypeVar("T")
 
 _unowned: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Flights[Agent]] = weakref.WeakKeyDictionary()
+_turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,7 @@ class Discovery(Catalogs):
         Raises:
             UsageError: ``bad-config``, naming file, line and key where they are known.
         """
-        return cls(**{**options, "agents": {**load(path, env), **(options.get("agents") or {})}})
+        return cls(**configured(path, env, options))
 
     async def discover(self, target: object, *, refresh: bool = False) -> Agent:
         """The agent that a target names: its card located, fetched, read, verified, and an interface selected.
@@ -175,13 +177,13 @@ class Discovery(Catalogs):
         if agent is not None:
             return agent
         # Concurrent calls for one thing are one: the request, the parsing and the cryptography.
-        name = (target, self._key, refresh, identity(self._cache))
+        name = (target, self._key_of(target), refresh, identity(self._cache))
         return await self._flights().join(name, lambda: self._discover(target, refresh))
 
     def _warm(self, target: str) -> Agent | None:
         """The finished agent of a target, where there is one; it is looked at again behind, where that is due."""
         now = self._clock()
-        kept = self._cache.agents.get((target, self._key), now)
+        kept = self._cache.agents.get((target, self._key_of(target)), now)
         if kept is None or now < kept.refresh_at:
             return None if kept is None else kept.agent
         owner = self._entered
@@ -198,7 +200,7 @@ class Discovery(Catalogs):
             await self._find(target, refresh=True)
         except DiscoveryError as error:
             # The next caller past its expiry sees the failure itself.
-            self._cache.agents.drop((target, self._key))
+            self._cache.agents.drop((target, self._key_of(target)))
             _telemetry.failed(target, error)
 
     def discover_many(
@@ -282,16 +284,23 @@ class Discovery(Catalogs):
 
     async def _discover(self, target: object, refresh: bool) -> Agent:
         place = await self._read_target(target)
-        credentials = self._credentials_of(target, place)
+        # One location is asked by one call at a time, however it was spelled: else an answer that was made earlier and
+        # comes later would stand in the place of a newer one.
+        location = location_of_target(place)
+        async with self._turns().of(location and f"{identity(self._cache)} {location}"):
+            return await self._discover_place(place, target, refresh)
+
+    async def _discover_place(self, place: Any, target: object, refresh: bool) -> Agent:
+        credentials = self.credentials_of(target, place)
         flow = discover(
             place,
-            self._settings_of(target),
+            self.settings_of(target),
             requested=_shown(target),
             now=self._clock(),
             refresh=refresh,
             auth_for=auth_by(credentials),
             principal=_principal(credentials, _host(place)),
-            known=lambda digest: self._cache.agents.judged(self._key, digest),
+            known=lambda digest: self._cache.agents.judged(self._key_of(target), digest),
         )
         found = await self._run(flow)
         if isinstance(target, str) and self._cache.kind != "off":
@@ -301,7 +310,7 @@ class Discovery(Catalogs):
     def _remember(self, target: str, found: Found) -> None:
         source, limits = found.source, self.settings.limits
         if found.no_store:
-            self._cache.agents.drop((target, self._key))
+            self._cache.agents.drop((target, self._key_of(target)))
         if source.url is None or source.cache == "stale" or found.no_store:
             return
         remembered = replace(found, source=replace(source, cache="memory"))
@@ -313,7 +322,12 @@ class Discovery(Catalogs):
             usable_until=source.expires_at + found.stale_while_revalidate,
             size=size_of(found.size),
         )
-        self._cache.agents.put((target, self._key), kept, bound=limits.memory_bytes)
+        self._cache.agents.put((target, self._key_of(target)), kept, bound=limits.memory_bytes)
+
+    def _key_of(self, target: object) -> str:
+        """The key of what a target is judged by: a name that brings rules of its own shares no verdict with others."""
+        mine = self._agents.get(target) if isinstance(target, str) else None
+        return self._key if mine is None or mine.plain else f"{self._key} {target}"
 
     @cached_property
     def _key(self) -> str:
@@ -325,6 +339,13 @@ class Discovery(Catalogs):
             agents={name: each.shape for name, each in self._agents.items()},
             clock=self._clock,
         )
+
+    def _turns(self) -> Turns:
+        loop = asyncio.get_running_loop()
+        turns = _turns.get(loop)
+        if turns is None:
+            turns = _turns[loop] = Turns(1)
+        return turns
 
     def _flights(self) -> Flights[Agent]:
         loop, entered = asyncio.get_running_loop(), self._entered
@@ -356,16 +377,12 @@ class Discovery(Catalogs):
             fetcher.forget(each)
         self._cache.agents.clear()
 
-    async def extend(self, public: Found, credentials: Credentials, target: object) -> Agent:
-        """Step 6 of the line; callers write `Agent.upgrade`."""
-        if not isinstance(credentials, Credentials):
-            raise UsageError(
-                "bad-config", "upgrade takes Credentials", hint="await agent.upgrade(Credentials(bearer=...))"
-            )
-        from a2a_discovery._auth import bind  # httpx: a third of the import's time, and only for credentials
+    @cached_property
+    def session(self) -> Session:
+        """What callers' credentials brought: for the package itself."""
+        from a2a_discovery._session import Session
 
-        flow = extend(public, credentials, self._settings_of(target), now=self._clock(), bind=bind)
-        return Agent(await self._run(flow), self, target)
+        return Session(fetcher=self._fetcher, clock=self._clock, transport=self._transport)
 
     async def aclose(self) -> None:
         """Close the connections. Agents stay usable, and so does this object.
@@ -392,24 +409,29 @@ class Discovery(Catalogs):
         await self.aclose()
 
     def _named(self, target: object) -> object:
-        configured = self._agents.get(target) if isinstance(target, str) else None
-        return target if configured is None else configured.target
+        mine = self._agents.get(target) if isinstance(target, str) else None
+        return target if mine is None else mine.target
 
-    def _settings_of(self, target: object) -> Settings:
+    def settings_of(self, target: object) -> Settings:
         """What a target is discovered by: a configured name may have a trust policy and bindings of its own."""
-        configured = self._agents.get(target) if isinstance(target, str) else None
-        if configured is None:
+        mine = self._agents.get(target) if isinstance(target, str) else None
+        if mine is None:
             return self.settings
-        trust = self.settings.trust if configured.trust is None else configured.trust
-        bindings = self.settings.bindings if configured.bindings is None else configured.bindings
+        trust = self.settings.trust if mine.trust is None else mine.trust
+        bindings = self.settings.bindings if mine.bindings is None else mine.bindings
         return replace(self.settings, trust=trust, bindings=bindings)
 
-    def _credentials_of(self, target: object, place: Target) -> Mapping[str, Credentials]:
-        configured = self._agents.get(target) if isinstance(target, str) else None
-        host = _host(place)
-        if configured is None or configured.credentials is None or host is None:
+    def credentials_of(self, target: object, place: Target | None = None) -> Mapping[str, Credentials]:
+        """The credentials that a target may be asked with, by host: a configured name may have its own."""
+        mine = self._agents.get(target) if isinstance(target, str) else None
+        if mine is None or mine.credentials is None:
             return self._credentials
-        return {**self._credentials, host: configured.credentials}
+        if place is None:
+            place = read_target(self._named(target), network=self.settings.network, names=self._agents)
+        host = _host(place)
+        if host is None:
+            return self._credentials
+        return {**self._credentials, host: mine.credentials}
 
     async def _read_target(self, target: object) -> Any:
         place: Target = read_target(self._named(target), network=self.settings.network, names=self._agents)

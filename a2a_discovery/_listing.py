@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -15,7 +15,8 @@ from a2a_discovery._catalog.entry import CatalogEntry, Follow, Item, Projection,
 from a2a_discovery._catalog.project import DEPTH
 from a2a_discovery._catalog.registry import Call, Registry
 from a2a_discovery._catalog.search import Query
-from a2a_discovery._credentials import Applied, Credentials, for_card_fetch
+from a2a_discovery._choose import Applied, for_card_fetch
+from a2a_discovery._credentials import Credentials
 from a2a_discovery._effects import Flow
 from a2a_discovery._entries import on_loopback
 from a2a_discovery._files import read_file
@@ -80,6 +81,9 @@ class Listing:
 
     def __init__(self, first: Todo, plan: Plan) -> None:
         self._plan = plan
+        # What a registry was asked to search for, it may find in texts that its rows do not show.
+        searched = first.kind == "registry" and first.registry is not None and first.registry.search is not None
+        self._wanted = replace(plan.query, text=None) if searched else plan.query
         self._todo = deque([first])
         self._now = first
         self._items: Iterator[Item] = iter(())
@@ -113,7 +117,7 @@ class Listing:
                 await asyncio.sleep(0)
             if not isinstance(item, CatalogEntry):
                 self._take(item)
-            elif plan.query.empty or plan.query.fits(item):
+            elif self._wanted.empty or self._wanted.fits(item):
                 self._given += 1
                 return item
         raise StopAsyncIteration
@@ -227,6 +231,32 @@ class Listing:
             return
         self._findings.append(Finding(code=code, severity=severity, pointer=pointer, message=message))
         log.debug("a2a.catalog.finding", extra={"a2a.code": code, "a2a.pointer": pointer, "a2a.url": self._now.url})
+
+
+class SyncListing:
+    """A `Listing` for code without asyncio: ``for entry in d.catalog(...)``."""
+
+    def __init__(self, listing: Listing, run: Callable[[Coroutine[Any, Any, CatalogEntry | None]], Any]) -> None:
+        self._listing = listing
+        self._run = run
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was left out so far, and why."""
+        return self._listing.findings
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> CatalogEntry:
+        entry: CatalogEntry | None = self._run(_next(self._listing))
+        if entry is None:
+            raise StopIteration
+        return entry
+
+
+async def _next(listing: Listing) -> CatalogEntry | None:
+    return await anext(listing, None)
 
 
 def _key(todo: Todo) -> object:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from a2a_discovery._config import configured
 from a2a_discovery._discovery import Discovery
+from a2a_discovery._listing import SyncListing
 from a2a_discovery.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from a2a_discovery._agent import Agent
 
 T = TypeVar("T")
@@ -29,9 +33,28 @@ class SyncDiscovery:
         self._thread.start()
         self.run(self._discovery.__aenter__())
 
+    @classmethod
+    def from_config(
+        cls, path: str | Path | None = None, *, env: Mapping[str, str] | None = None, **options: Any
+    ) -> Self:
+        """As `Discovery.from_config`, with its errors."""
+        return cls(**configured(path, env, options))
+
     def discover(self, target: object, *, refresh: bool = False) -> Agent:
         """As `Discovery.discover`, with its errors."""
         return self.run(self._discovery.discover(target, refresh=refresh))
+
+    def catalog(self, target: object, **options: Any) -> SyncListing:
+        """As `Discovery.catalog`, with its errors."""
+        return SyncListing(self._discovery.catalog(target, **options), self.run)
+
+    def find(self, target: object, **options: Any) -> SyncListing:
+        """As `Discovery.find`, with its errors."""
+        return SyncListing(self._discovery.find(target, **options), self.run)
+
+    def merchant_keys(self, host: str, *, refresh: bool = False) -> dict[str, Any]:
+        """As `Discovery.merchant_keys`, with its errors."""
+        return self.run(self._discovery.merchant_keys(host, refresh=refresh))
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         """Wait for a coroutine of this package, such as ``d.run(agent.upgrade(Credentials(...)))``."""

@@ -9,7 +9,16 @@ from typing import Any
 import httpx
 import pytest
 
-from a2a_discovery import BlockedError, CardError, FetchError, Limits, NetworkPolicy, NotFoundError, UsageError
+from a2a_discovery import (
+    BlockedError,
+    CardError,
+    FetchError,
+    Limits,
+    NetworkPolicy,
+    NotFoundError,
+    SyncDiscovery,
+    UsageError,
+)
 
 A2A = "application/a2a-agent-card+json"
 NESTED = "application/ai-catalog+json"
@@ -372,3 +381,22 @@ class TestAnOutage:
 
         assert first == second == ["a"]
         assert [request.headers.get("if-none-match") for request in web.asked] == [None, '"1"']
+
+
+class TestWithoutAsyncio:
+    def test_the_same_is_offered(self, web: Any, card: Any, tmp_path: Path, sample: Any) -> None:
+        web.put(ARD, listed(entry("a", data=card()), {"identifier": "b", "type": A2A}))
+        web.put("https://shop.example/.well-known/ucp", sample("ucp/draft_main_keys.json"))
+        (tmp_path / "agents.json").write_text(json.dumps({"agents": {"mine": f"{ARD}#a"}}))
+
+        with SyncDiscovery.from_config(
+            tmp_path / "agents.json", env={}, transport=httpx.MockTransport(web.handle)
+        ) as d:
+            listing = d.catalog("catalog.example")
+            assert [d.discover(each).card.name for each in listing] == ["Orders"]
+            assert codes(listing) == ["no-location"]
+            assert [each.identifier for each in d.find(ARD, tag="shop")] == ["a"]
+            assert d.discover("mine").card.name == "Orders"
+            assert len(d.merchant_keys("shop.example")["keys"]) == 2
+            with pytest.raises(NotFoundError):
+                next(d.catalog("nobody.example"))
