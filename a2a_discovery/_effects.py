@@ -98,7 +98,9 @@ def retry_after(value: str | None, now: float) -> float | None:
         value: the field, seconds or a date.
         now: seconds since the epoch, when it arrived.
     """
-    value = (value or "").strip()
+    if not value:
+        return None
+    value = value.strip()
     if value.isascii() and value.isdecimal() and len(value) < 12:
         return float(value)
     date = http_date(value)

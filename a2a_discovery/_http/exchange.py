@@ -196,6 +196,8 @@ class Exchange:
 
     def _busy(self, trip: _Trip, response: httpx.Response) -> float | None:
         """Seconds to wait before asking again, or ``None`` where this answer is the one."""
+        if response.status_code < 429:
+            return None
         asked = retry_after(response.headers.get("retry-after"), self._clock())
         if response.status_code in _BUSY or (response.status_code == 429 and asked is not None):
             return self._pause(trip, asked)

@@ -7,6 +7,7 @@ opened by `GuardedBackend`: it resolves the name once, judges all the addresses,
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
 import socket
 import ssl
@@ -38,6 +39,8 @@ _KINDS = {
 }
 _SHOWN = 100
 """Characters of a stranger's URL or host that a message repeats."""
+_REMEMBERED = 1024
+"""URLs that are kept as they are sent, and the longest of them in characters."""
 
 
 class ResolveError(httpcore.ConnectError):
@@ -98,6 +101,10 @@ def request_url(parts: Parts) -> httpx.URL:
     Raises:
         BlockedError: ``host``, where httpx reads another host or port out of it than we did.
     """
+    return _request_url(parts) if len(parts.path) + len(parts.query) > _REMEMBERED else _request_url_before(parts)
+
+
+def _request_url(parts: Parts) -> httpx.URL:
     try:
         url = httpx.URL(parts.normal)
         same = url.raw_host.decode("ascii") == parts.host and (url.port or _default(url.scheme)) == parts.port
@@ -106,6 +113,9 @@ def request_url(parts: Parts) -> httpx.URL:
     if not same:
         raise BlockedError("host", f"{shown(parts.normal)} can be read in two ways", hint="check the URL")
     return url
+
+
+_request_url_before = functools.lru_cache(maxsize=_REMEMBERED)(_request_url)
 
 
 def check_address(host: str, address: Address | None, network: NetworkPolicy, *, loopback: bool = False) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import best_match
@@ -45,7 +45,9 @@ class Past:
 
     def encode(self) -> bytes:
         """The record as it is stored."""
-        return json.dumps(asdict(self), sort_keys=True).encode()
+        # Not `asdict`, which copies each value deeply: this is written at every revalidation.
+        record = {name: getattr(self, name) for name in self.__slots__}
+        return json.dumps(record, sort_keys=True).encode()
 
 
 def decode_past(record: bytes | None) -> Past | None:
