@@ -94,7 +94,7 @@ def check_document(
         check_texts(subject, seen)
         for path in seen.numbers:
             subject.say_in_document("unsafe-number", "readers that hold numbers as doubles round this one", path)
-        if seen.empty and not subject.legacy:
+        if seen.empty and upgraded.readable and not subject.legacy:
             check_signing(subject)
     subject.take(found)
     return _without_secrets(worst_first(subject.found, subject.left_out))

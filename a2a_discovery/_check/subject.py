@@ -54,6 +54,11 @@ class Subject:
         """Note it at a place in the document."""
         self._note(code, message, bounded(path), severity, fix)
 
+    def noted(self, *tokens: str | int) -> bool:
+        """Whether something has been noted at a place in the value."""
+        at = self.at(tokens)
+        return any(pointer == at for _, pointer in self._seen)
+
     def at(self, path: Path) -> str:
         """The place in the document that a place in the value came from."""
         whole = bounded(path)

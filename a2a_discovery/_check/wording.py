@@ -14,7 +14,8 @@ from a2a_discovery._check.subject import Subject, members, objects, text
 from a2a_discovery._hosts import address_kind, is_loopback, literal
 from a2a_discovery._urls import host_of
 
-_HOST = re.compile(r"://(?:[^\s/@\"'<>]{1,200}@)?(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})")
+_HOST = re.compile(r"://(?:[^\s/@\"'<>]{1,200}@)?(\[[0-9A-Fa-f:.]{2,45}\]|[\w.-]{1,253})")
+_SCHEMES = ("http", "https", "ws", "wss", "grpc", "grpcs", "ftp", "redis", "rediss", "postgres", "amqp", "mongodb")
 _PRIVATE_IP = re.compile(
     r"(?<![\w.-])(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254)\.\d{1,3}\.\d{1,3}(?![\w.-])"
 )
@@ -146,7 +147,7 @@ def check_texts(subject: Subject, seen: Scan) -> None:
     members_only = any(sign in seen.lower for sign in _AUDIENCE)
     for index, skill in objects(value.get("skills")):
         _check_description(subject, skill, ("skills", index), _SHORTEST_SKILL)
-        if subject.legacy and skill.get("tags") == []:
+        if subject.legacy and skill.get("tags") == [] and not subject.noted("skills", index, "tags"):
             subject.say("skill-without-tags", "the skill has no tags", "skills", index, "tags")
         if members_only:
             _check_audience(subject, index, skill)
@@ -162,7 +163,8 @@ def _check_hosts(subject: Subject, seen: Scan) -> None:
             subject.say_in_document("private-address", "a private address stands here", seen.place(number))
         if "://" in said:
             for found in _HOST.finditer(said):
-                _check_host(subject, seen, number, found[1].lower())
+                if said[max(found.start() - 8, 0) : found.start()].lower().endswith(_SCHEMES):
+                    _check_host(subject, seen, number, found[1].lower())
 
 
 def _check_host(subject: Subject, seen: Scan, number: int, host: str) -> None:
@@ -189,9 +191,11 @@ def _kind_of(host: str) -> str:
 
 
 def _check_orders(subject: Subject, seen: Scan) -> None:
-    for number, (_, name, said) in enumerate(seen.texts):
-        if said and plain(name) in _ORDERS:
-            subject.say_in_document("text-for-a-model", "by its name, this is for a model to obey", seen.place(number))
+    for path, name, said in seen.texts:
+        for depth, token in enumerate((*path, name)):
+            if said and isinstance(token, str) and plain(token) in _ORDERS:
+                message = "by its name, this is for a model to obey"
+                subject.say_in_document("text-for-a-model", message, (*path, name)[: depth + 1])
     for number in _speaking(seen, _SPOKEN_TO, _TO_A_MODEL):
         message = "this tells a model what to do, in place of describing the agent"
         subject.say_in_document("text-for-a-model", message, seen.place(number))
@@ -208,7 +212,7 @@ def _check_unseen(subject: Subject, seen: Scan) -> None:
 
 def _check_description(subject: Subject, holder: Mapping[str, JSON], at: tuple[str | int, ...], shortest: int) -> None:
     said = holder.get("description")
-    if not isinstance(said, str):
+    if not isinstance(said, str) or (not said and subject.noted(*at, "description")):
         return
     named = text(holder.get("name"))
     if plain(said) and plain(said) == plain(named):
