@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from a2a_discovery._card.json import JSON
 from a2a_discovery._card.notes import Path
+from a2a_discovery._card.shapes import SHAPES
 
 SAFE = 2**53 - 1
 """The largest integer up to which a double holds each (RFC 8785 section 3.2.2.3)."""
@@ -26,7 +27,7 @@ class Scan:
     private_keys: list[Path] = field(default_factory=list)
     """The private part of a JWK."""
     names: list[tuple[Path, str]] = field(default_factory=list)
-    """Names of members that are longer than any that A2A has."""
+    """Long names of members that A2A does not know."""
     empty: bool = False
     """Some member or element is empty or null."""
     whole: str = ""
@@ -40,8 +41,9 @@ class Scan:
         return (*holder, name, self.indexes[number]) if number in self.indexes else (*holder, name)
 
 
-_LONGEST_NAME = 24
-"""Characters of the longest names of A2A's members, about; an identifier of the publisher's own may be longer."""
+_KNOWN = frozenset(name for shape in SHAPES.values() for name in (*shape.members, *shape.older))
+_SHORT = 16
+"""Characters below which a name is too short to hold a secret."""
 
 
 def scan(document: JSON) -> Scan:
@@ -58,7 +60,7 @@ def scan(document: JSON) -> Scan:
 def _walk(node: JSON, path: Path, seen: Scan) -> None:
     if isinstance(node, dict):
         for name, value in node.items():
-            if len(name) > _LONGEST_NAME:
+            if len(name) >= _SHORT and name not in _KNOWN:
                 seen.names.append((path, name))
             if type(value) is str:
                 seen.texts.append((path, name, value))
