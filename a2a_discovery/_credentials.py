@@ -1,34 +1,22 @@
-"""Credentials: values bound to hosts by the caller, and how a card's schemes want them sent. Pure."""
+"""Credentials: values bound to hosts by the caller, and the hosts they may go to. Pure."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
-import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import check_pattern, matches, same_site
 from a2a_discovery._identity import identity
+from a2a_discovery._urls import split
 from a2a_discovery.errors import AuthError, UsageError
-
-if TYPE_CHECKING:
-    from a2a_discovery._card.model import SecurityRequirement, SecurityScheme
 
 # Names a credential in in-process keys without revealing it: a keyed hash, its key for the life of the process.
 _PROCESS_KEY = secrets.token_bytes(32)
-# RFC 9110 section 5.6.2: the name comes from the card, and must not end the field or smuggle another one.
-_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}\Z")
-# Fields that frame, route or version the request: a card must not set them by calling them an API key.
-_TAKEN = re.compile(
-    r"(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|cookie|proxy-.*|accept.*|a2a-.*|x-a2a-.*"
-    r"|x-forwarded-.*|forwarded|if-.*)\Z",
-    re.IGNORECASE,
-)
+_TEXTS = ("bearer", "api_key", "client_id", "client_secret", "refresh_token")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +28,10 @@ class Credentials:
         basic: user and password.
         api_key: the key; the card says in which header, query parameter or cookie it goes.
         client_id: OAuth 2.0 client.
-        client_secret: its secret.
-        auth: any `httpx.Auth`.
+        client_secret: its secret: tokens are then fetched, kept in memory and renewed (extra: ``oauth``).
+        refresh_token: renews a token that somebody signed in for; with ``client_id``.
+        auth: any `httpx.Auth`; or a function, asynchronous or not, that returns a bearer token or `Credentials` each
+            time one is needed. It is used whatever the card's schemes are.
         schemes: scheme name of the card → the credentials for it.
         hosts: host patterns, beside the site of the card's authority, that these may be sent to.
 
@@ -54,6 +44,7 @@ class Credentials:
     api_key: str | None = field(default=None, repr=False)
     client_id: str | None = field(default=None, repr=False)
     client_secret: str | None = field(default=None, repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
     auth: Any = field(default=None, repr=False)
     schemes: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
     hosts: tuple[str, ...] = ()
@@ -62,12 +53,16 @@ class Credentials:
         given: Any = self.hosts
         hosts = (given,) if isinstance(given, str) else given
         object.__setattr__(self, "hosts", tuple(check_pattern(host) for host in hosts))
-        for name in ("bearer", "api_key", "client_id", "client_secret"):
+        for name in _TEXTS:
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, str) or not value or not _fits_a_field(value)):
+            if value is not None and (not isinstance(value, str) or not fits_a_field(value)):
                 raise UsageError(
                     "bad-config", f"Credentials({name}=...) takes visible ASCII text, and not the empty one"
                 )
+        _check_basic(self.basic)
+        if self.auth is not None and not callable(self.auth) and not hasattr(self.auth, "async_auth_flow"):
+            raise UsageError("bad-config", "Credentials(auth=...) takes an httpx.Auth or a function")
+        object.__setattr__(self, "schemes", _checked_schemes(self.schemes))
 
     def __reduce__(self) -> Any:
         # A pickle ends up on disks and in queues: secrets do not go there (design section 6).
@@ -79,6 +74,39 @@ class Credentials:
         parts = [repr((each.name, _identity(getattr(self, each.name)))) for each in fields(self)]
         return hmac.new(_PROCESS_KEY, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
+    @property
+    def shown(self) -> str:
+        """The arguments they were made with, without any value: for a hint."""
+        named = [each.name for each in fields(self) if each.name != "hosts" and getattr(self, each.name)]
+        return ", ".join(f"{name}=..." for name in named) or "bearer=..."
+
+
+def fits_a_field(text: str) -> bool:
+    """Whether a text can stand in an HTTP field value: a line break would end it (RFC 9110 section 5.5)."""
+    return bool(text) and all("\x21" <= character <= "\x7e" for character in text)
+
+
+def _check_basic(given: Any) -> None:
+    if given is None:
+        return
+    if isinstance(given, str) or len(given) != 2 or not all(isinstance(each, str) for each in given):
+        raise UsageError("bad-config", "Credentials(basic=...) takes a user and a password")
+    # RFC 7617 section 2: no control characters, and the first colon ends the user's name.
+    if ":" in given[0] or any(not character.isprintable() for text in given for character in text):
+        raise UsageError("bad-config", "Credentials(basic=...): no colon in the user, no control characters")
+
+
+def _checked_schemes(given: Any) -> dict[str, Credentials]:
+    if not isinstance(given, Mapping) or not all(isinstance(each, Credentials) for each in given.values()):
+        raise UsageError("bad-config", "Credentials(schemes=...) maps scheme names of the card to Credentials")
+    if any(each.hosts or each.schemes for each in given.values()):
+        raise UsageError(
+            "bad-config",
+            "the credentials of one scheme have no hosts or schemes of their own",
+            hint="write Credentials(schemes={...}, hosts=(...))",
+        )
+    return dict(given)
+
 
 def _identity(value: Any) -> Any:
     if isinstance(value, Mapping):
@@ -86,149 +114,16 @@ def _identity(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, tuple)) else identity(value)
 
 
-def _fits_a_field(text: str) -> bool:
-    """Whether a text can stand in an HTTP field value: a line break would end it (RFC 9110 section 5.5)."""
-    return all("\x21" <= character <= "\x7e" for character in text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
-    """One way to put a credential on a request."""
-
-    place: Literal["header", "query", "cookie", "auth"]
-    name: str
-    value: Any = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The credentials that satisfy one requirement of the card."""
-
-    applied: tuple[Applied, ...]
-    findings: tuple[Finding, ...] = ()
-
-
-def choose(
-    credentials: Credentials,
-    schemes: Mapping[str, SecurityScheme],
-    requirements: Iterable[SecurityRequirement],
-) -> Chosen:
-    """The first requirement of a card that the credentials satisfy (A2A section 7.3; OR over the list, AND inside).
-
-    Args:
-        credentials: the caller's.
-        schemes: the card's schemes, those that may be followed.
-        requirements: the card's requirements, those that may be followed.
-
-    Raises:
-        AuthError: ``no-credential``, saying what each alternative would need.
-    """
-    if credentials.auth is not None:
-        return Chosen(applied=(Applied(place="auth", name="auth", value=credentials.auth),))
-    wanted = [tuple(requirement.schemes) for requirement in requirements if requirement.schemes]
-    if not wanted and schemes:
-        wanted = [(name,) for name in schemes]
-    for names in wanted:
-        applied = [_fit(credentials, name, schemes.get(name)) for name in names]
-        if all(applied):
-            return Chosen(applied=tuple(each for each in applied if each))
-    if not wanted:
-        plain = _plain(credentials)
-        if plain is not None:
-            note = Finding(
-                code="no-security-scheme",
-                severity="warning",
-                pointer="",
-                message="no scheme says how to authenticate; the credential was sent as HTTP defines it",
-            )
-            return Chosen(applied=(plain,), findings=(note,))
-    raise AuthError(
-        "no-credential", _unmet(wanted, schemes), step="extend", hint="give Credentials(...) that fit one of them"
-    )
-
-
-def _fit(credentials: Credentials, name: str, scheme: SecurityScheme | None) -> Applied | None:
-    if name in credentials.schemes:
-        credentials = credentials.schemes[name]
-        if credentials.auth is not None:
-            return Applied(place="auth", name="auth", value=credentials.auth)
-    if scheme is None:
-        return None
-    if scheme.http_auth_security_scheme is not None:
-        kind = scheme.http_auth_security_scheme.scheme.lower()
-        return _bearer(credentials) if kind == "bearer" else _basic(credentials) if kind == "basic" else None
-    if scheme.api_key_security_scheme is not None and credentials.api_key is not None:
-        wanted = scheme.api_key_security_scheme
-        place = wanted.location.lower()
-        if place == "query":
-            return Applied(place="query", name=wanted.name, value=credentials.api_key)
-        if place in ("header", "cookie") and _FIELD_NAME.match(wanted.name) and not _TAKEN.match(wanted.name):
-            return Applied(
-                place="header" if place == "header" else "cookie", name=wanted.name, value=credentials.api_key
-            )
-        return None
-    if scheme.oauth2_security_scheme is not None or scheme.open_id_connect_security_scheme is not None:
-        return _bearer(credentials)
-    return None
-
-
-def _bearer(credentials: Credentials) -> Applied | None:
-    if credentials.bearer is None:
-        return None
-    return Applied(place="header", name="Authorization", value=f"Bearer {credentials.bearer}")
-
-
-def _basic(credentials: Credentials) -> Applied | None:
-    if credentials.basic is None:
-        return None
-    user, password = credentials.basic
-    token = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
-    return Applied(place="header", name="Authorization", value=f"Basic {token}")
-
-
-def _plain(credentials: Credentials) -> Applied | None:
-    return _bearer(credentials) or _basic(credentials)
-
-
-def for_card_fetch(credentials: Credentials) -> tuple[Applied, ...]:
-    """How credentials go onto the fetch of a card, where no scheme is known yet: as HTTP defines them."""
-    if credentials.auth is not None:
-        return (Applied(place="auth", name="auth", value=credentials.auth),)
-    plain = _plain(credentials)
-    return (plain,) if plain is not None else ()
-
-
-def _unmet(wanted: Iterable[tuple[str, ...]], schemes: Mapping[str, SecurityScheme]) -> str:
-    needs = " or ".join(" and ".join(_kind(schemes.get(name)) for name in names) for names in wanted)
-    needs = needs or "it declares no scheme that says where a key goes"
-    return f"the credentials fit none of what the card asks for: {needs}"
-
-
-def _kind(scheme: SecurityScheme | None) -> str:
-    if scheme is None:
-        return "a scheme that it does not declare"
-    if scheme.http_auth_security_scheme is not None:
-        kind = scheme.http_auth_security_scheme.scheme.lower()
-        return f"HTTP {kind}" if kind in ("bearer", "basic", "digest") else "another HTTP scheme"
-    names = {
-        "api_key_security_scheme": "an API key",
-        "oauth2_security_scheme": "an OAuth 2.0 token",
-        "open_id_connect_security_scheme": "an OpenID Connect token",
-        "mtls_security_scheme": "a client certificate",
-    }
-    return next(
-        (text for name, text in names.items() if getattr(scheme, name) is not None), "a scheme of no known kind"
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """The hosts that one card's credentials may go to (design section 6)."""
+    """Where one card's credentials may go (design section 6)."""
 
     authority: str | None
     """Its site is allowed; ``None`` where the card has no authority or another publisher's name."""
     hosts: tuple[str, ...]
     local: bool = False
+    http: bool = False
+    """Plain http too: the interface itself is called over it, which only the caller can have allowed."""
 
     def __contains__(self, host: object) -> bool:
         if not isinstance(host, str):
@@ -237,20 +132,59 @@ class Allowed:
             return True
         return self.authority is not None and same_site(host, self.authority, local=self.local)
 
+    def admits(self, url: str) -> bool:
+        """Whether credentials may go with a request to this URL."""
+        try:
+            parts = split(url)
+        except ValueError:
+            return False
+        return parts.host in self and (parts.scheme == "https" or (self.http and parts.scheme == "http"))
 
-def check_allowed(host: str, allowed: Allowed, *, authority: str | None, shown: str = "bearer=...") -> None:
+    def admits_secret(self, url: str) -> bool:
+        """Whether a client secret or refresh token may go to this token URL: not to just any host of the site."""
+        try:
+            parts = split(url)
+        except ValueError:
+            return False
+        if parts.scheme != "https" and not (self.http and parts.scheme == "http"):
+            return False
+        return parts.host == self.authority or any(matches(pattern, parts.host) for pattern in self.hosts)
+
+
+def check_allowed(host: str, allowed: Allowed, credentials: Credentials) -> None:
     """Refuse to send a credential to a host that it isn't bound to.
 
     Raises:
         AuthError: ``no-credential``, before any request.
     """
-    if host in allowed:
+    if host not in allowed:
+        raise _outside(host, allowed, credentials, "the credentials", "site")
+
+
+def check_secret(url: str, allowed: Allowed, credentials: Credentials) -> None:
+    """Refuse to send a client secret or refresh token to a token URL on a host that isn't the authority or listed.
+
+    Raises:
+        AuthError: ``no-credential``, before any request.
+    """
+    if allowed.admits_secret(url):
         return
-    raise AuthError(
+    try:
+        host = split(url).host
+    except ValueError:
+        raise AuthError("no-credential", "the card's token URL is no absolute URL with a host", step="extend") from None
+    if host == allowed.authority or any(matches(pattern, host) for pattern in allowed.hosts):
+        raise AuthError("no-credential", f"the token URL at {host} is not https", step="extend")
+    raise _outside(host, allowed, credentials, "the client's secret", "host")
+
+
+def _outside(host: str, allowed: Allowed, credentials: Credentials, what: str, place: str) -> AuthError:
+    hosts = ", ".join(f'"{each}"' for each in (*credentials.hosts, host))
+    return AuthError(
         "no-credential",
-        f"the credentials may not go to {host}: the card's authority is {authority or 'nobody'}, another site",
+        f"{what} may not go to {host}: the card's authority is {allowed.authority or 'nobody'}, another {place}",
         step="extend",
-        hint=f'if {host} may have them: await agent.upgrade(Credentials({shown}, hosts=("{host}",)))',
+        hint=f"if {host} may have them: await agent.upgrade(Credentials({credentials.shown}, hosts=({hosts},)))",
     )
 
 

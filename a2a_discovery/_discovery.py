@@ -71,7 +71,7 @@ class Discovery(Catalogs):
         versions: protocol versions that the caller accepts, Major.Minor.
         extensions: extension URIs that the caller implements; a *required* one that isn't here makes a card unusable.
         credentials: host pattern of the card → `Credentials`.
-        agents: name → target, tried before anything else.
+        agents: name → target, or a table as in a configuration file (see `from_config`); tried before anything else.
         strict: repair nothing while reading.
         replace_local_hosts: where a card names a wildcard or loopback host, use the host the card came from.
         limits: how much is read.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
-Kind = Literal["card", "catalog", "profile", "keys", "extended"]
+Kind = Literal["card", "catalog", "profile", "keys", "extended", "token"]
 """What is fetched: it decides the floor and the cap of the lifetime, and whether redirects are followed."""
 
 Mode = Literal["use", "refresh", "unconditional", "stored"]
@@ -84,6 +84,25 @@ class Keep:
     """What to remember of the location (`_trust.continuity`); it is not evicted with answers."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoke:
+    """Ask for the extended card over gRPC; the shell answers with a `Fetched` whose body is the card as ProtoJSON, or
+    the status as HTTP+JSON spells it.
+    """
+
+    target: str
+    """``host:port``, ``dns:///host:port`` or an https URL."""
+    version: str
+    """``Major.Minor``."""
+    tenant: str = ""
+    limit: int
+    """Most bytes of the answer."""
+    local: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+    auth: Any = field(default=None, repr=False)
+    """The `httpx.Auth` whose header fields become metadata."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """What is remembered of a location: bytes, or ``None``."""
@@ -119,7 +138,7 @@ def http_date(text: str) -> float | None:
         return None
 
 
-Effect = Fetch | tuple[Fetch, ...] | Keep | Recall
+Effect = Fetch | tuple[Fetch, ...] | Keep | Recall | Invoke
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[Effect, Any, T]

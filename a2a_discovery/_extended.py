@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from a2a_discovery._card.json import JSON, decode
-from a2a_discovery._effects import Fetch, Fetched
+from a2a_discovery._effects import Fetch, Fetched, Invoke
 from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import same_site
 from a2a_discovery._locate import check_status
 from a2a_discovery._select import fold_binding, major_minor
 from a2a_discovery._trust.canonical import canonical
-from a2a_discovery._urls import host_of
+from a2a_discovery._urls import host_of, split
 from a2a_discovery.errors import CardError, ExtendedCardError, FetchError
 
 if TYPE_CHECKING:
@@ -29,21 +30,35 @@ class Call:
     """How one (binding, version) asks for the extended card (A2A section 5.3)."""
 
     interface: AgentInterface
-    method: str
+    binding: Literal["JSONRPC", "HTTP+JSON", "GRPC"]
     url: str
+    """Where it goes; for gRPC the target as an https URL."""
     body: bytes | None = None
 
-    def fetch(
-        self,
-        *,
-        limits: Limits,
-        headers: Mapping[str, str],
-        auth_for: Callable[[str], Any],
-        principal: str,
-        local: bool,
-    ) -> Fetch:
-        """The `Fetch` of this call."""
+    def effect(
+        self, *, limits: Limits, headers: Mapping[str, str], auth: Any, principal: str, local: bool
+    ) -> Fetch | Invoke:
+        """What the shell is asked to do for this call.
+
+        Args:
+            limits: how much is read.
+            headers: what every call to the interface carries.
+            auth: the `httpx.Auth` of the credentials.
+            principal: names them.
+            local: the card came from loopback.
+        """
+        if self.binding == "GRPC":
+            return Invoke(
+                target=self.interface.url,
+                version=major_minor(self.interface.protocol_version) or "0.3",
+                tenant=self.interface.tenant,
+                limit=limits.card_bytes,
+                local=local,
+                headers=tuple(headers.items()),
+                auth=auth,
+            )
         kind = {"Content-Type": "application/json"} if self.body is not None else {}
+        host = host_of(self.url)
         return Fetch(
             url=self.url,
             kind="extended",
@@ -53,35 +68,84 @@ class Call:
             method="POST" if self.body is not None else "GET",
             headers=tuple({**headers, **kind}.items()),
             body=self.body,
-            auth_for=auth_for,
+            auth_for=lambda hop: auth if hop == host else None,
             principal=principal,
         )
 
 
-def call_for(interfaces: tuple[AgentInterface, ...]) -> Call:
-    """The call over the first interface whose binding we can speak ourselves: all of them answer alike (A2A 5.1).
+def calls_for(interfaces: tuple[AgentInterface, ...], document: Mapping[str, JSON], *, grpc: bool) -> tuple[Call, ...]:
+    """The calls over the first interface that can be asked, one after another until one is known there.
+
+    All interfaces of an agent answer alike (A2A section 5.1), so where the selected one is of a binding that we do not
+    speak, the next one is asked.
+
+    Args:
+        interfaces: the usable ones, the selected one first.
+        document: the card as received: which of the old ways an 0.x agent knows depends on its very version.
+        grpc: a gRPC library is there.
 
     Raises:
-        ExtendedCardError: ``unsupported``, where none is JSON-RPC or HTTP+JSON.
+        ExtendedCardError: ``unsupported``, where none can be asked.
     """
     for interface in interfaces:
         binding, legacy = fold_binding(interface.protocol_binding), major_minor(interface.protocol_version) != "1.0"
         if binding == "JSONRPC":
-            method = "agent/getAuthenticatedExtendedCard" if legacy else "GetExtendedAgentCard"
-            # `params` is sent always: some servers fail where it is left out.
-            params = {"tenant": interface.tenant} if interface.tenant and not legacy else {}
-            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-            return Call(interface=interface, method=method, url=interface.url, body=json.dumps(body).encode())
+            return _by_json_rpc(interface, document) if legacy else (_rpc(interface, "GetExtendedAgentCard"),)
         if binding == "HTTP+JSON":
             tenant = f"/{quote(interface.tenant, safe='')}" if interface.tenant and not legacy else ""
-            path = "/v1/card" if legacy else f"{tenant}/extendedAgentCard"
-            return Call(interface=interface, method=f"GET {path}", url=interface.url.rstrip("/") + path)
+            return (_get(interface, "/v1/card" if legacy else f"{tenant}/extendedAgentCard"),)
+        if binding == "GRPC" and grpc:
+            return (Call(interface=interface, binding="GRPC", url=grpc_url(interface.url)),)
+    missing = not grpc and any(fold_binding(each.protocol_binding) == "GRPC" for each in interfaces)
     raise ExtendedCardError(
         "unsupported",
         "none of the usable interfaces can be asked for the extended card",
         step="extend",
-        hint='let bindings=(...) hold "JSONRPC" or "HTTP+JSON"',
+        hint='pip install "a2a_discovery[a2a]"' if missing else 'let bindings=(...) hold "JSONRPC" or "HTTP+JSON"',
     )
+
+
+def _by_json_rpc(interface: AgentInterface, document: Mapping[str, JSON]) -> tuple[Call, ...]:
+    """The ways of 0.2 and 0.3, the one that this version's text names first.
+
+    0.2.1 to 0.2.5 knew a GET beside the interface's URL; 0.2.6 names both; 0.3 has the method alone, and once misnames
+    it. A card of before 0.2.5 has no version.
+    """
+    now, then = (
+        _rpc(interface, "agent/getAuthenticatedExtendedCard"),
+        _rpc(interface, "agent/authenticatedExtendedCard"),
+    )
+    written = document.get("protocolVersion")
+    found = re.match(r"0\.(\d+)(?:\.(\d+))?", written) if isinstance(written, str) else None
+    if found is not None and int(found[1]) >= 3:
+        return now, then
+    # `..` takes the last segment away, and the path of a bare origin has none.
+    parts = split(interface.url)
+    url = f"{parts.origin}{parts.path.rpartition('/')[0]}/agent/authenticatedExtendedCard"
+    beside = Call(interface=interface, binding="HTTP+JSON", url=url)
+    if found is not None and (int(found[1]), int(found[2] or 0)) == (2, 6):
+        return then, beside, now
+    # A card that names the old way of 0.2 or nothing at all: both generations published such.
+    return (beside, then, now) if found is not None else (beside, now, then)
+
+
+def _rpc(interface: AgentInterface, method: str) -> Call:
+    # `params` is sent always: some servers fail where it is left out.
+    new = method == "GetExtendedAgentCard"
+    params = {"tenant": interface.tenant} if interface.tenant and new else {}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return Call(interface=interface, binding="JSONRPC", url=interface.url, body=json.dumps(body).encode())
+
+
+def _get(interface: AgentInterface, path: str) -> Call:
+    parts = split(interface.url)
+    query = f"?{parts.query}" if parts.query else ""
+    return Call(interface=interface, binding="HTTP+JSON", url=f"{parts.origin}{parts.path.rstrip('/')}{path}{query}")
+
+
+def grpc_url(target: str) -> str:
+    """A gRPC target as the https URL of its host and port."""
+    return target if "://" in target else f"https://{target.removeprefix('dns:///')}"
 
 
 def card_of(answer: Fetched, *, rpc: bool, limits: Limits) -> JSON:
@@ -159,7 +223,7 @@ def _refusal(reasons: list[JSON], answer: Fetched) -> Exception:
     status = next((_UNAUTHENTICATED[each] for each in known if each in _UNAUTHENTICATED), None)
     if status is not None:
         try:
-            check_status(_with_status(answer, status))
+            check_status(replace(answer, status=status, body=b""))
         except Exception as error:  # noqa: BLE001  (the very error that status means)
             return error
     if known & _UNSUPPORTED:
@@ -176,24 +240,13 @@ def _refusal(reasons: list[JSON], answer: Fetched) -> Exception:
     )
 
 
-def _with_status(answer: Fetched, status: int) -> Fetched:
-    return Fetched(
-        requested=answer.requested,
-        url=answer.url,
-        status=status,
-        headers=answer.headers,
-        body=b"",
-        channel=answer.channel,
-    )
-
-
 def check_upgraded(public: Reading, extended: Reading) -> None:
     """Refuse an answer that is the public card once more.
 
     Raises:
         ExtendedCardError: ``not-upgraded``.
     """
-    if _content(public) == _content(extended):
+    if content(public) == content(extended):
         raise ExtendedCardError(
             "not-upgraded",
             "the agent answered with its public card, as some servers do to strangers",
@@ -220,7 +273,7 @@ def check_consistent(public: Reading, extended: Reading, *, authority: str | Non
         )
 
 
-def _content(reading: Reading) -> bytes | str:
+def content(reading: Reading) -> bytes | str:
     """What a card says, its signatures aside: one JS server spells its two cards differently."""
     try:
         return canonical(reading.value, "spec")
@@ -251,7 +304,7 @@ def _placed_hosts(reading: Reading) -> Iterator[tuple[str, str | None]]:
 
 
 def _interface_host(url: str) -> str | None:
-    return host_of(url) or host_of(f"https://{url.removeprefix('dns:///')}")
+    return host_of(url) or host_of(grpc_url(url))
 
 
 def _scheme_urls(scheme: SecurityScheme) -> Iterator[str]:

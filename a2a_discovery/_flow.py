@@ -237,7 +237,7 @@ def _accept(
                 *(entry.via if entry is not None else ()),
                 *(answer.redirects if not located.inline else ()),
             ),
-            fetched_at=answer.fetched_at,
+            fetched_at=answer.fetched_at or now,  # an entry made by hand came now
             expires_at=earlier(min(answer.expires_at, located.expires_at), found.report.expires_at),
             etag=answer.headers.get("etag"),
             cache=answer.cache,

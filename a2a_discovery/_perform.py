@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a_discovery import _telemetry
-from a2a_discovery._effects import Fetch, Fetched, Flow, Keep, Recall
+from a2a_discovery._effects import Fetch, Fetched, Flow, Invoke, Keep, Recall
 from a2a_discovery.errors import DiscoveryError
 
 if TYPE_CHECKING:
@@ -15,13 +16,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-async def perform(flow: Flow[T], fetcher: Fetcher) -> T:
-    """Run a flow of the core to its end: fetch what it yields, send it the answers, throw it the failures."""
+async def perform(flow: Flow[T], fetcher: Fetcher, invoke: Callable[[Invoke], Awaitable[Fetched]] | None = None) -> T:
+    """Run a flow of the core to its end: fetch what it yields, send it the answers, throw it the failures.
+
+    Args:
+        flow: what to run.
+        fetcher: fetches.
+        invoke: asks over gRPC, where that may be wanted.
+    """
     try:
         effect = next(flow)
         while True:
             try:
-                reply = await _perform_one(effect, fetcher)
+                if isinstance(effect, Invoke) and invoke is not None:
+                    reply = await invoke(effect)
+                else:
+                    reply = await _perform_one(effect, fetcher)
             except DiscoveryError as error:
                 effect = flow.throw(error)
             else:

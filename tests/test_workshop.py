@@ -28,21 +28,23 @@ LAYERS = (
     ("_trust",),
     ("_catalog",),
     ("_target", "_select", "_credentials"),
-    ("_auth", "_memory", "_many", "_telemetry"),
+    ("_choose",),
+    ("_auth", "_oauth", "_memory", "_many", "_telemetry"),
     ("_locate", "_files"),
     ("_entries", "registries", "_config"),
     ("_browse",),
     ("_extended",),
     ("_flow",),
-    ("_check",),
+    ("_check", "_upgrade"),
     ("_http",),
-    ("_options", "_perform", "_agent", "_listing"),
+    ("bridges", "_transport"),
+    ("_options", "_perform", "_listing"),
+    ("_session", "_agent"),
     ("_catalogs",),
     ("_discovery",),
     ("_sync",),
     ("testing",),
     ("",),  # the face: `from a2a_discovery import ...`
-    ("bridges",),
     ("_cli",),
     ("__main__",),
 )
@@ -57,11 +59,11 @@ def words(text: str) -> frozenset[str]:
 
 PURE = words("""
     _card _trust _catalog _target _locate _entries _browse registries _select _extended _flow _effects _hosts _urls
-    _finding _check errors policy
+    _finding _check _choose _upgrade errors policy
 """)
 IMPURE = words("asyncio httpx httpcore hishel time socket anyio sqlite3 threading redis")
 
-SHELLS = words("_http _discovery _sync _agent _auth testing _cli bridges")
+SHELLS = words("_http _discovery _sync _agent _auth _transport testing _cli bridges")
 KEPT_BEHIND = {
     "httpx": SHELLS,
     "httpcore": SHELLS,
@@ -72,6 +74,9 @@ KEPT_BEHIND = {
     "typer": {"_cli"},
     "rich": {"_cli"},
     "a2a": {"bridges"},
+    "grpc": {"bridges"},
+    "google": {"bridges"},
+    "authlib": {"_oauth"},
 }
 """Library → the only rooms that may import it."""
 

@@ -179,7 +179,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Resolve, judge every address, connect to the first that answers."""
-        addresses = await self._addresses(host, port)
+        addresses = await self.addresses(host, port)
         clock = asyncio.get_running_loop().time
         deadline = None if timeout is None else clock() + timeout
         failure: Exception | None = None
@@ -207,7 +207,13 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         """Wait, for httpcore's own retries, which are off."""
         await asyncio.sleep(seconds)
 
-    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
+    async def addresses(self, host: str, port: int) -> Sequence[Address]:
+        """The addresses of a host, each of them judged.
+
+        Raises:
+            BlockedError: ``address``.
+            ResolveError: it has none.
+        """
         address = literal(host)
         if address is not None:
             addresses: Sequence[Address] = (address,)

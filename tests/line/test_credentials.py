@@ -11,7 +11,8 @@ import pytest
 
 from a2a_discovery import Credentials, UsageError
 from a2a_discovery._auth import BoundAuth
-from a2a_discovery._credentials import Allowed, check_mapping, choose
+from a2a_discovery._choose import choose
+from a2a_discovery._credentials import Allowed, check_mapping
 
 
 def scheme(**member: Any) -> Any:

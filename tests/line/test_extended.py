@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from a2a_discovery._auth import bind
+from a2a_discovery._auth import BoundAuth
 from a2a_discovery._credentials import Credentials
-from a2a_discovery._flow import extend
+from a2a_discovery._upgrade import extend
 from a2a_discovery.errors import AuthError, CardError, ExtendedCardError, FetchError, InterfaceError
 from a2a_discovery.policy import Trust, TrustPolicy
 
@@ -52,7 +52,7 @@ def upgrade(world: Any, find: Any, settings: Any, public_card: Any) -> Any:
         world.answers |= {CARD: public_card(**options), url: answer}
         public = find("shop.example", **chosen)
         given = credentials or Credentials(bearer=SECRET)
-        return world.run(extend(public, given, settings(**chosen), now=0.0, bind=bind))
+        return world.run(extend(public, given, settings(**chosen), now=0.0, bind=BoundAuth))
 
     return run
 
@@ -340,12 +340,12 @@ def test_a_handed_over_card_gets_a_token_only_to_listed_hosts(
     public = find(public_card())
 
     with pytest.raises(AuthError) as caught:
-        world.run(extend(public, Credentials(bearer=SECRET), settings(), now=0.0, bind=bind))
+        world.run(extend(public, Credentials(bearer=SECRET), settings(), now=0.0, bind=BoundAuth))
     assert caught.value.code == "no-credential"
     assert world.asked == []
 
     listed = Credentials(bearer=SECRET, hosts=("shop.example",))
-    assert world.run(extend(public, listed, settings(), now=0.0, bind=bind)).extended
+    assert world.run(extend(public, listed, settings(), now=0.0, bind=BoundAuth)).extended
 
 
 def test_an_empty_requirement_is_taken_only_when_no_other_fits(world: Any, upgrade: Any, extended: Any) -> None:

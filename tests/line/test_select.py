@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from a2a_discovery._flow import service_headers
 from a2a_discovery._select import fold_binding, major_minor
+from a2a_discovery._upgrade import service_headers
 from a2a_discovery.errors import InterfaceError
 from a2a_discovery.policy import NetworkPolicy, TrustPolicy
 
