@@ -87,5 +87,5 @@ def explained(finding: Finding) -> Finding:
 
 
 def heading(section: str) -> str:
-    """A section as it is shown: ``A2A 5.7`` for a bare number, else as it is."""
-    return f"A2A {section}" if section[:1].isdigit() else section
+    """A section as it is shown: ``A2A 5.7``, or that of an RFC as it is."""
+    return section if section.startswith("RFC ") else f"A2A {section}"
