@@ -168,7 +168,11 @@ def _entry(row: Any, url: str, at: str, level: int, outer: str, *, lookup: bool)
     kind = media_type(row)
     place, data = row.get("url"), row.get("data")
     if kind == "" and place is None and data is None and lookup:
-        yield Follow(kind="lookup", url=text_of(row.get("source")) or url, identifier=identifier, pointer=at)
+        asked = absolute(row["source"], url) if row.get("source") is not None else url
+        if asked:
+            yield Follow(kind="lookup", url=asked, identifier=identifier, pointer=at)
+        else:
+            yield _skipped("bad-url", at, "where it comes from is no http or https URL", identifier)
     elif kind not in _READ:
         return  # an MCP server, a skill, a data set: no A2A agent, and nothing is wrong with it
     elif place is not None and data is not None:

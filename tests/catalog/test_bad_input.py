@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from a2a_discovery import CatalogEntry, DiscoveryError, FetchError, Limits
+from a2a_discovery import CatalogEntry, Discovery, DiscoveryError, FetchError, Limits
 from a2a_discovery._catalog.entry import Follow, Skipped, publisher_of
 from a2a_discovery._catalog.links import linked_catalogs
 from a2a_discovery._catalog.project import project
@@ -18,6 +19,7 @@ from a2a_discovery._catalog.stream import read_document
 from a2a_discovery._catalog.ucp import profile_keys
 from a2a_discovery._catalog.urls import absolute
 from a2a_discovery._finding import Finding
+from a2a_discovery.registries import REGISTRIES
 
 A2A = "application/a2a-agent-card+json"
 GOOD = {"identifier": "good", "type": A2A, "url": "https://good.example/card.json"}
@@ -220,6 +222,31 @@ async def test_any_document_at_the_last_stage_of_a_walk_ends_in_an_error_of_ours
 
     with pytest.raises(DiscoveryError):
         await discovery().discover("shop.example")
+
+
+@given(document=documents, registry=st.sampled_from([None, *REGISTRIES]), following=st.booleans())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_document_is_listed_or_ends_in_an_error_of_ours(
+    web: Any, discovery: Any, document: Any, registry: str | None, following: bool
+) -> None:
+    import httpx
+
+    body = json.dumps(document).encode()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        # Whatever is asked for, the whole web is this one document.
+        return httpx.Response(200, content=body)
+
+    d = Discovery(transport=httpx.MockTransport(answer), limits=Limits(catalog_documents=5))
+    for target in ("https://c.example/api", "c.example", "https://c.example/.well-known/ucp"):
+        try:
+            await drained(d.catalog(target, registry=registry, follow_registries=following, limit=50))
+            await drained(d.find(target, registry=registry, identifier="x", text="a", skill="b", tag="c", limit=50))
+        except DiscoveryError:
+            continue
+    if isinstance(document, (dict, list)):
+        with contextlib.suppress(DiscoveryError):
+            await drained(d.catalog(document, limit=50))
 
 
 async def test_a_projection_of_the_callers_that_fails_is_the_documents_fault(discovery: Any, web: Any) -> None:
