@@ -36,6 +36,7 @@ from a2a_discovery._cli.flags import (
 from a2a_discovery._cli.get import get as run_get
 from a2a_discovery._cli.get import log_to_stderr
 from a2a_discovery._cli.options import Flags
+from a2a_discovery._cli.trust import trust_app
 
 app = typer.Typer(
     help="Find an A2A agent's card, know whether to trust it, and which endpoint to call.",
@@ -120,4 +121,5 @@ def demo() -> None:
     raise typer.Exit(int(run()))
 
 
+app.add_typer(trust_app, name="trust")
 app.add_typer(cache_app, name="cache")
