@@ -19,6 +19,9 @@ from a2a_discovery.errors import CardError
 
 _WINDOW = 1 << 18
 """Bytes that are turned into text at a time: a few hundred entries."""
+ROWS = 1_000_000
+"""Elements of one array. A row of a real catalog takes 60 bytes at least; 64 MiB of ``{}`` would take minutes."""
+_STARTS = frozenset('{["')
 _LAZY = frozenset(("entries", *LISTS))
 _BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -91,8 +94,8 @@ def _array(text: _Text, body: bytes, depth: int, *, root: bool = True) -> Rows:
     """Check the grammar of an array, and remember where it starts."""
     start = text.offset
     pairs = _SURROGATE.search(body) is not None
-    for _ in _elements(text, _plain):
-        pass
+    if any(number >= ROWS for number, _ in enumerate(_elements(text, _plain))):
+        raise CardError("not-a-catalog", f"the document lists more than {ROWS:,} things", step="read")
     if root:
         text.end()
     limit = depth - (1 if root else 2)
@@ -181,7 +184,8 @@ class _Text:
 
     def value(self, scan: Scan) -> Any:
         """The next value."""
-        self.peek()
+        if self._text[self._at : self._at + 1] not in _STARTS:
+            self.peek()
         while True:
             try:
                 value, end = scan(self._text, self._at)

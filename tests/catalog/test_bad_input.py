@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from a2a_discovery import CatalogEntry, Discovery, DiscoveryError, FetchError, Limits
+from a2a_discovery import CardError, CatalogEntry, Discovery, DiscoveryError, FetchError, Limits
 from a2a_discovery._catalog.entry import Follow, Skipped, publisher_of
 from a2a_discovery._catalog.links import linked_catalogs
 from a2a_discovery._catalog.project import project
@@ -201,6 +201,15 @@ async def test_a_million_entries_of_nothing_are_counted(discovery: Any, web: Any
 
     assert await drained(listing) == ["good"]
     assert (len(listing.findings), listing.dropped) == (1_000, 998_999)
+
+
+async def test_more_than_a_million_are_refused(discovery: Any, web: Any) -> None:
+    web.put("https://c.example/c.json", b"[" + b"0," * 1_000_000 + b"0]")
+
+    with pytest.raises(CardError) as caught:
+        await drained(discovery().catalog("https://c.example/c.json"))
+
+    assert caught.value.code == "not-a-catalog"
 
 
 async def test_a_document_beyond_the_limit_is_too_large(discovery: Any, web: Any) -> None:
