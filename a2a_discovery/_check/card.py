@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import read_card
-from a2a_discovery._card.upgrade import upgrade
+from a2a_discovery._card.upgrade import Upgraded, upgrade
 from a2a_discovery._check.codes import explained
 from a2a_discovery._check.content import check_content
 from a2a_discovery._check.examples import example
@@ -74,14 +74,7 @@ def check_document(
     if not isinstance(document, dict):
         return _refused(document, strict=strict)
     upgraded = upgrade(document, url=url, strict=strict)
-    subject = Subject(
-        document=document,
-        value=upgraded.value,
-        origins=upgraded.origins,
-        legacy=upgraded.legacy,
-        url=url,
-        strict=strict,
-    )
+    subject = _subject(document, upgraded, url=url, strict=strict)
     refused = () if upgraded.readable else _refused(document, strict=strict)
     foreign = any(finding.code == "not-an-agent-card" for finding in refused)
     read = refused if foreign else upgraded.findings
@@ -98,6 +91,23 @@ def check_document(
             check_signing(subject)
     subject.take(found)
     return _without_secrets(worst_first(subject.found, subject.left_out))
+
+
+def subject_of(document: JSON, *, url: str | None, strict: bool) -> Subject:
+    """A document to note further findings on."""
+    card = document if isinstance(document, dict) else {}
+    return _subject(card, upgrade(card, url=url, strict=strict), url=url, strict=strict)
+
+
+def _subject(document: Mapping[str, JSON], upgraded: Upgraded, *, url: str | None, strict: bool) -> Subject:
+    return Subject(
+        document=document,
+        value=upgraded.value,
+        origins=upgraded.origins,
+        legacy=upgraded.legacy,
+        url=url,
+        strict=strict,
+    )
 
 
 def _check_as_card(subject: Subject) -> None:
