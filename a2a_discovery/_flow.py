@@ -91,6 +91,8 @@ class Source:
     expires_at: float
     """When it, or a key set it rests on, stops being fresh."""
     etag: str | None = None
+    cache_control: str | None = None
+    """The field as it was sent."""
     cache: CacheState
     """``network``, ``revalidated`` (a 304), ``fresh`` (from the store), ``memory`` (this very agent), ``stale``."""
 
@@ -240,6 +242,7 @@ def _accept(
             fetched_at=answer.fetched_at or now,  # an entry made by hand came now
             expires_at=earlier(min(answer.expires_at, located.expires_at), found.report.expires_at),
             etag=answer.headers.get("etag"),
+            cache_control=answer.headers.get("cache-control"),
             cache=answer.cache,
         ),
     )

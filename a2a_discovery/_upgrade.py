@@ -159,6 +159,7 @@ def extend(
             # The public card's `version` is known only while that is fresh.
             expires_at=earlier(min(public.source.expires_at, answer.expires_at), found.report.expires_at),
             etag=answer.headers.get("etag"),
+            cache_control=answer.headers.get("cache-control"),
             cache="network",
         ),
     )
