@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
@@ -35,21 +36,22 @@ def places(body: bytes, pointers: Collection[str]) -> Mapping[str, tuple[int, in
     Returns:
         Pointer → line and column, both from 1; of a member, where its name stands.
     """
-    wanted = {pointer: pointer for pointer in pointers}
-    for pointer in pointers:
-        while pointer:
-            pointer = pointer.rpartition("/")[0]  # noqa: PLW2901
-            wanted.setdefault(pointer, pointer)
+    wanted = {above for pointer in pointers for above in _upwards(pointer)}
+    if wanted <= {""}:
+        return dict.fromkeys(pointers, (1, 1))
     text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     offsets = _offsets(text, wanted)
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    result = {}
-    for pointer in pointers:
-        head = pointer
-        while head and head not in offsets:
-            head = head.rpartition("/")[0]
-        result[pointer] = _line(starts, offsets.get(head, 0))
-    return result
+    nearest = {pointer: next((each for each in _upwards(pointer) if each in offsets), "") for pointer in pointers}
+    return {pointer: _line(starts, offsets.get(head, 0)) for pointer, head in nearest.items()}
+
+
+def _upwards(pointer: str) -> Iterator[str]:
+    """The pointer and all above it."""
+    yield pointer
+    while pointer:
+        pointer = pointer.rpartition("/")[0]
+        yield pointer
 
 
 def _offsets(text: str, wanted: Collection[str]) -> dict[str, int]:
@@ -95,7 +97,5 @@ def _text(token: str) -> str:
 
 
 def _line(starts: list[int], offset: int) -> tuple[int, int]:
-    from bisect import bisect_right
-
     line = bisect_right(starts, offset)
     return line, offset - starts[line - 1] + 1

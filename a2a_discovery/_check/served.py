@@ -60,8 +60,10 @@ class Checked:
     findings: tuple[Finding, ...]
     url: str | None = None
     """Where it was, after redirects; ``None`` for a file."""
+    document: Mapping[str, JSON]
+    """The card as received; empty where it is no object."""
     value: Mapping[str, JSON]
-    """The card in the 1.0 shape, as far as it is one."""
+    """The same in the 1.0 shape, as far as it is one."""
     report: TrustReport | None = None
     """Who vouches for it; ``None`` where it cannot be read as a card."""
     lifetime: int | None = None
@@ -110,6 +112,7 @@ def check_served(target: Any, how: How) -> Flow[Checked]:
         body=b"" if located.inline else answer.body,
         findings=worst_first(_unique((*own, *subject.found)), subject.left_out),
         url=answer.url,
+        document=subject.document,
         value=subject.value,
         report=report,
         lifetime=None if located.inline else lifetime(answer),
@@ -132,7 +135,7 @@ def check_file(body: bytes, how: How) -> Flow[Checked]:
             reading, Provenance(authority=None, asked=None, channel=None, local=local, loopback=local), how
         )
         findings = worst_first(_unique((*findings, *report.findings)))
-    return Checked(body=body, findings=findings, value=subject.value, report=report)
+    return Checked(body=body, findings=findings, document=subject.document, value=subject.value, report=report)
 
 
 def _decoded(body: bytes, limits: Limits) -> JSON:

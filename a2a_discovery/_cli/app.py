@@ -9,6 +9,8 @@ import typer
 import a2a_discovery
 from a2a_discovery import Trust
 from a2a_discovery._cli.cache import cache_app
+from a2a_discovery._cli.check import check
+from a2a_discovery._cli.explain import explain
 from a2a_discovery._cli.flags import (
     AllowHttp,
     AllowPrivate,
@@ -121,5 +123,7 @@ def demo() -> None:
     raise typer.Exit(int(run()))
 
 
+app.command()(check)
+app.command()(explain)
 app.add_typer(trust_app, name="trust")
 app.add_typer(cache_app, name="cache")
