@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from a2a_discovery._credentials import Credentials
 from a2a_discovery._finding import Finding
 from a2a_discovery._flow import Found, Source
-from a2a_discovery._upgrade import service_headers
 from a2a_discovery.errors import AuthError
 
 if TYPE_CHECKING:
@@ -108,6 +107,8 @@ class Agent:
         """The header fields that every call to `interface` must send: ``A2A-Version``, and ``A2A-Extensions`` for the
         declared extensions that the caller claims. Never credentials (A2A sections 3.2.6 and 14.2).
         """
+        from a2a_discovery._upgrade import service_headers
+
         return service_headers(self.interface, self._found.reading, self._discovery.settings.extensions)
 
     def with_credentials(self, credentials: Credentials) -> Agent:

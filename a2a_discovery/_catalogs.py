@@ -1,16 +1,16 @@
-"""The part of `Discovery` that reads catalogs: what they list, what fits, and the keys of a merchant."""
+"""The part of `Discovery` that reads catalogs: what they list, what fits, and the keys of a merchant.
+
+What reads them loads at the first call: most callers discover agents and never list any.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from a2a_discovery._browse import merchant_keys
-from a2a_discovery._catalog.search import Federation, Query
 from a2a_discovery._credentials import Credentials, check_mapping
 from a2a_discovery._effects import Flow
 from a2a_discovery._flow import Settings
-from a2a_discovery._listing import Listing, Plan, auth_by, first_todo
 from a2a_discovery._locate import Asking
 from a2a_discovery._target import Domain, read_target
 from a2a_discovery._urls import split
@@ -19,7 +19,9 @@ from a2a_discovery.errors import UsageError
 if TYPE_CHECKING:
     from a2a_discovery._catalog.entry import Projection
     from a2a_discovery._catalog.registry import Registry
+    from a2a_discovery._catalog.search import Federation
     from a2a_discovery._config import Configured
+    from a2a_discovery._listing import Listing
 
 T = TypeVar("T")
 
@@ -42,8 +44,15 @@ class Catalogs:
             limits=self.settings.limits,
             mode="refresh" if refresh else "use",
             local=self.settings.network.loopback,
-            auth_for=auth_by(credentials, api_key=api_key),
+            auth_for=self._auth_for(credentials, api_key),
         )
+
+    def _auth_for(self, credentials: Mapping[str, Credentials], api_key: str | None = None) -> Any:
+        if not credentials:
+            return None
+        from a2a_discovery._listing import auth_by
+
+        return auth_by(credentials, api_key=api_key)
 
     def catalog(self, target: object, **options: Any) -> Listing:
         """The A2A agents that a catalog lists: ``async for entry in d.catalog("catalog.example")``.
@@ -98,6 +107,9 @@ class Catalogs:
             NotFoundError, FetchError, BlockedError, AuthError, CardError: while iterating, and for the catalog itself;
                 what fails below it is a finding.
         """
+        from a2a_discovery._catalog.search import Query
+        from a2a_discovery._listing import Listing, Plan, first_todo
+
         query = Query(identifier=identifier, skill=skill, tag=tag, text=text, federation=federation)
         target = self._named(target)
         first = first_todo(target, query, registry, network=self.settings.network, names=self._agents)
@@ -132,6 +144,8 @@ class Catalogs:
             FetchError, BlockedError, AuthError: it could not be had; a profile never redirects.
             CardError: ``not-json``, ``not-a-catalog``.
         """
+        from a2a_discovery._browse import merchant_keys
+
         place = read_target(host, network=self.settings.network, names=self._agents)
         if not isinstance(place, Domain):
             raise UsageError("bad-target", "a merchant is named by its domain", hint='merchant_keys("shop.example")')

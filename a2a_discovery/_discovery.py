@@ -15,7 +15,6 @@ from a2a_discovery import _telemetry
 from a2a_discovery._agent import Agent
 from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._catalogs import Catalogs
-from a2a_discovery._config import configured, read_agents
 from a2a_discovery._credentials import Credentials, check_mapping
 from a2a_discovery._effects import Flow
 from a2a_discovery._entries import location_of_target
@@ -25,7 +24,6 @@ from a2a_discovery._hosts import best_match
 from a2a_discovery._http.cache import Cache, as_cache
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._identity import identity
-from a2a_discovery._listing import auth_by
 from a2a_discovery._many import PER_HOST, Outcome, Turns, changes, each_as_it_comes
 from a2a_discovery._memory import Kept, size_of
 from a2a_discovery._options import key_of, texts
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from a2a_discovery._config import Configured
     from a2a_discovery._http.fetcher import Fetcher
     from a2a_discovery._session import Session
 
@@ -115,7 +114,7 @@ class Discovery(Catalogs):
         )
         self._cache = as_cache(cache)
         self._credentials = check_mapping(credentials)
-        self._agents = read_agents(agents)
+        self._agents = _read_agents(agents)
         self._transport = transport
         self._clock = clock
         self._entered: _Entered | None = None
@@ -134,6 +133,8 @@ class Discovery(Catalogs):
         Raises:
             UsageError: ``bad-config``, naming file, line and key where they are known.
         """
+        from a2a_discovery._config import configured
+
         return cls(**configured(path, env, options))
 
     async def discover(self, target: object, *, refresh: bool = False) -> Agent:
@@ -298,7 +299,7 @@ class Discovery(Catalogs):
             requested=_shown(target),
             now=self._clock(),
             refresh=refresh,
-            auth_for=auth_by(credentials),
+            auth_for=self._auth_for(credentials),
             principal=_principal(credentials, _host(place)),
             known=lambda digest: self._cache.agents.judged(self._key_of(target), digest),
         )
@@ -470,6 +471,14 @@ class Discovery(Catalogs):
 
 def _read_card(place: LocalFile, limits: Limits) -> Handed:
     return Handed(body=read_file(place.path, limit=limits.card_bytes, argument="card_bytes"), shown=str(place.path))
+
+
+def _read_agents(agents: Mapping[str, Any] | None) -> dict[str, Configured]:
+    if agents is None:
+        return {}
+    from a2a_discovery._config import read_agents
+
+    return read_agents(agents)
 
 
 def _principal(credentials: Mapping[str, Credentials], host: str | None) -> str | None:
