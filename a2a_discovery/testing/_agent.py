@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import httpx
 
@@ -54,10 +54,13 @@ class FakeAgent(httpx.AsyncBaseTransport):
             ``public`` card with 200 in place of the extended one.
         private: the status (401, 404) that strangers get for the public card; ``None`` where it is public.
         etag: ``strong`` or ``weak``, over the whole answer; ``unsigned``: weak, and blind to the signatures.
+        watchers: of the class: called with every agent and request, as they arrive, whichever test sent them.
         card_paths: where the card is served; add ``/.well-known/agent.json`` for an agent of version 0.2, or any path.
         sign_extended: sign the extended card as well.
         sign_each_answer: make new signatures for each answer, so that no ``ETag`` ever matches.
     """
+
+    watchers: ClassVar[list[Callable[[FakeAgent, Request], None]]] = []
 
     def __init__(
         self,
@@ -183,6 +186,8 @@ class FakeAgent(httpx.AsyncBaseTransport):
         """The finished reply to a request. Both ways to plug the agent in end here."""
         request = replace(request, kind=self._kind(request))
         self.requests.append(request)
+        for watch in FakeAgent.watchers:
+            watch(self, request)
         other = self.replies.get(request.path, self.replies.get(request.kind))
         reply = None if other is None else await _call(other, request)
         if reply is None:
