@@ -39,6 +39,7 @@ from a2a_discovery._cli.get import get as run_get
 from a2a_discovery._cli.get import log_to_stderr
 from a2a_discovery._cli.options import Flags
 from a2a_discovery._cli.trust import trust_app
+from a2a_discovery._cli.upgrade import upgrade
 
 app = typer.Typer(
     help="Find an A2A agent's card, know whether to trust it, and which endpoint to call.",
@@ -125,5 +126,6 @@ def demo() -> None:
 
 app.command()(check)
 app.command()(explain)
+app.command()(upgrade)
 app.add_typer(trust_app, name="trust")
 app.add_typer(cache_app, name="cache")
