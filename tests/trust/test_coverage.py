@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from a2a_discovery._trust.coverage import _differences
+from a2a_discovery._trust.presence import MESSAGES
 from a2a_discovery.errors import TrustError
 from a2a_discovery.policy import Trust
 
@@ -130,6 +132,20 @@ def test_a_default_beside_an_unknown_member_may_say_something(bench):
 
     assert places
     assert places <= {"/securityRequirements", "/security"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place"),
+    [
+        ({"securitySchemes": {}}, {"securitySchemes": {"a": {}}}, ("securitySchemes",)),
+        ({"skills": []}, {"skills": [{"id": "a"}]}, ("skills",)),
+        ({}, {"provider": {}}, ()),
+        ({"provider": None}, {"provider": {}}, ("provider",)),
+    ],
+    ids=["in-a-map", "in-a-list", "in-a-message", "null"],
+)
+def test_what_only_the_signed_bytes_have_is_told_at_the_nearest_place_in_the_document(first, second, place):
+    assert list(_differences(first, second, MESSAGES["AgentCard"], ())) == [place]
 
 
 @pytest.mark.parametrize("value", [1, 0])
