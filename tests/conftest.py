@@ -31,7 +31,7 @@ class Receipts:
 
     def watch(self, agent: FakeAgent, request: Request) -> None:
         for token in (*agent.tokens, *agent.weak_tokens):
-            self.owners[token].add(agent.host)
+            self.owners[token] |= {agent.host, request.host}  # it may be served under another name
         self.note(request.host, dict(request.headers), request.url, request.body)
 
     def note(self, host: str, headers: dict[str, str], url: str = "", body: bytes = b"") -> None:

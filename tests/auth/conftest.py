@@ -122,3 +122,9 @@ async def real(receipts: Any) -> AsyncIterator[Callable[..., Any]]:
         for each in made:
             for got in each.oauth.received:
                 receipts.note(got.host, got.headers, body=urlencode(got.form).encode())
+
+
+@pytest.fixture
+def tls_context() -> ssl.SSLContext:
+    """A TLS context of the caller's own."""
+    return ssl.create_default_context()
