@@ -9,7 +9,9 @@ import typer
 import a2a_discovery
 from a2a_discovery import Trust
 from a2a_discovery._cli.cache import cache_app
+from a2a_discovery._cli.catalog import catalog
 from a2a_discovery._cli.check import check
+from a2a_discovery._cli.crawl import crawl
 from a2a_discovery._cli.explain import explain
 from a2a_discovery._cli.flags import (
     AllowHttp,
@@ -127,5 +129,7 @@ def demo() -> None:
 app.command()(check)
 app.command()(explain)
 app.command()(upgrade)
+app.command()(catalog)
+app.command()(crawl)
 app.add_typer(trust_app, name="trust")
 app.add_typer(cache_app, name="cache")
