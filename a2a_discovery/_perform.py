@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a_discovery import _telemetry
@@ -12,6 +13,7 @@ from a2a_discovery.errors import DiscoveryError
 
 if TYPE_CHECKING:
     from a2a_discovery._http.fetcher import Fetcher
+    from a2a_discovery._http.lease import Lease
 
 T = TypeVar("T")
 
@@ -24,6 +26,7 @@ async def perform(flow: Flow[T], fetcher: Fetcher, invoke: Callable[[Invoke], Aw
         fetcher: fetches.
         invoke: asks over gRPC, where that may be wanted.
     """
+    leases: list[Lease] = []
     try:
         effect = next(flow)
         while True:
@@ -35,12 +38,21 @@ async def perform(flow: Flow[T], fetcher: Fetcher, invoke: Callable[[Invoke], Aw
             except DiscoveryError as error:
                 effect = flow.throw(error)
             else:
+                leases += _leases(reply, fetcher)
                 effect = flow.send(reply)
     except StopIteration as done:
         result: T = done.value
         return result
     finally:
         flow.close()
+        fetcher.release(leases, missed=not isinstance(sys.exception(), asyncio.CancelledError))
+
+
+def _leases(reply: Any, fetcher: Fetcher) -> Iterator[Lease]:
+    for answer in reply if isinstance(reply, tuple) else (reply,):
+        lease = fetcher.lease_of(answer)
+        if lease is not None:
+            yield lease
 
 
 async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
@@ -52,20 +64,20 @@ async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
         return await fetcher.recall(effect.location)
     assert isinstance(effect, tuple)  # noqa: S101  (the last kind of effect)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_outcome(each, fetcher)) for each in effect]
+        tasks = [group.create_task(_outcome(each, fetcher, alone=len(effect) == 1)) for each in effect]
     return tuple(task.result() for task in tasks)
 
 
-async def _outcome(fetch: Fetch, fetcher: Fetcher) -> Fetched | DiscoveryError:
+async def _outcome(fetch: Fetch, fetcher: Fetcher, *, alone: bool) -> Fetched | DiscoveryError:
     try:
-        return await _fetch(fetch, fetcher)
+        return await _fetch(fetch, fetcher, alone=alone)
     except DiscoveryError as error:
         return error
 
 
-async def _fetch(fetch: Fetch, fetcher: Fetcher) -> Fetched:
+async def _fetch(fetch: Fetch, fetcher: Fetcher, *, alone: bool = True) -> Fetched:
     with _telemetry.span("a2a.fetch", **{"a2a.url": fetch.url, "a2a.kind": fetch.kind}) as current:
-        answer = await fetcher.fetch(fetch)
+        answer = await fetcher.fetch(fetch, alone=alone)
         if current is not None:
             current.set_attributes({"http.response.status_code": answer.status, "a2a.cache": answer.cache})
         return answer

@@ -113,7 +113,7 @@ class Cache:
         if self.kind == "redis" and self.url is not None:
             from a2a_discovery._http.redis import open_redis
 
-            return open_redis(self.url)
+            return open_redis(self.url, clock)
         if self.kind == "sqlite":
             path = self.path if self.path is not None else default_path()
             if path is not None:

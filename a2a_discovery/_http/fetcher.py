@@ -7,20 +7,23 @@ before the core says `Keep`.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from a2a_discovery._effects import CacheState, Fetch, Fetched
+from a2a_discovery._effects import Fetch, Fetched
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._http import freshness
+from a2a_discovery._http.answers import Spy, aside, condition, copy_of, from_answer, from_copy, pending, sent
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint
 from a2a_discovery._http.freshness import Copy
 from a2a_discovery._http.keeper import Keeper, Pending
+from a2a_discovery._http.lease import LIFETIME, Lease, Leases
 from a2a_discovery._http.shelf import Note
 from a2a_discovery._urls import host_of, split, without_userinfo
 from a2a_discovery.errors import FetchError
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
     from a2a_discovery._http.cache import Cache
-    from a2a_discovery._http.exchange import Answer, Condition, Exchange
+    from a2a_discovery._http.exchange import Answer, Exchange
     from a2a_discovery.policy import Limits, NetworkPolicy
 
 SKEW = 300.0
@@ -75,8 +78,13 @@ class Fetcher:
         self._flights: Flights[Fetched] = Flights()
         self._recalled: dict[str, bytes] = {}
 
-    async def fetch(self, fetch: Fetch) -> Fetched:
+    async def fetch(self, fetch: Fetch, *, alone: bool = True) -> Fetched:
         """Answer one `Fetch`: from the cache, revalidated, or from the network. Calls for one thing share a request.
+
+        Args:
+            fetch: what to ask for.
+            alone: nothing else is asked for at the same time by the same flow. Of several, none waits for its turn
+                among other workers: two of them, each with one turn and waiting for the other's, would do so in vain.
 
         Returns:
             The answer, whatever its status.
@@ -89,9 +97,9 @@ class Fetcher:
         if fetch.mode == "stored":
             return await self._stored(fetch, key, private=private)
         if private and fetch.principal is None:
-            return await self._answer(fetch, key, private=True)
+            return await self._answer(fetch, key, private=True, alone=alone)
         name = (key, fetch.kind, fetch.limit, fetch.mode, fetch.headers, fetch.body, fetch.principal)
-        answer = await self._flights.join(name, lambda: self._answer(fetch, key, private=private))
+        answer = await self._flights.join(name, lambda: self._answer(fetch, key, private=private, alone=alone))
         return answer if answer.requested == fetch.url else replace(answer, requested=fetch.url)
 
     async def recall(self, location: str) -> bytes | None:
@@ -119,6 +127,22 @@ class Fetcher:
         elif note is not None:
             await self._keeper.remember(note)
 
+    @staticmethod
+    def lease_of(answer: object) -> Lease | None:
+        """The turn among other workers by which an answer came, where there was one: to be given back by `release`."""
+        handle = answer.handle if isinstance(answer, Fetched) else None
+        return handle.lease if isinstance(handle, Pending) else None
+
+    def release(self, leases: Iterable[Lease], *, missed: bool) -> None:
+        """A flow has ended: let other workers ask for what it did not keep.
+
+        Args:
+            leases: of all its answers; `keep` gave back some already.
+            missed: what came was not good enough, so that the next worker need not hope for another's.
+        """
+        for lease in leases:
+            self._keeper.release(lease, missed=missed)
+
     def forget(self, location: str) -> None:
         """Remember nothing of a location any more."""
         self._recalled.pop(location, None)
@@ -144,12 +168,12 @@ class Fetcher:
         """The stored answers to a request, as far as this kind of fetch could have got them itself."""
         found = await self._keeper.read(key)
         if fetch.kind == "profile":
-            found = [*found, *await self._keeper.read_aside(_aside(key))]
+            found = [*found, *await self._keeper.read_aside(aside(key))]
         return [copy for copy in found if self._may_answer(copy, fetch)]
 
     def _may_answer(self, copy: Copy, fetch: Fetch) -> bool:
         hops = (*copy.redirects, copy.url)
-        if len(copy.body) > fetch.limit or not freshness.answers(copy, _sent(fetch, copy.headers)):
+        if len(copy.body) > fetch.limit or not freshness.answers(copy, sent(fetch, copy.headers)):
             return False
         if copy.redirects and (fetch.kind == "profile" or len(copy.redirects) > self._network.max_redirects):
             return False
@@ -180,37 +204,68 @@ class Fetcher:
         if copy is not None:
             expires_at = self._expiry(fetch, copy)
             if now < expires_at:
-                return _from_copy(fetch, copy, "fresh", expires_at=expires_at)
+                return from_copy(fetch, copy, "fresh", expires_at=expires_at)
             until = freshness.stale_until(copy.headers, expires_at=expires_at)
             if fetch.kind == "keys" and until > expires_at:
                 until = min(until, copy.at + self._limits.stale_keys)
             if now < until:
-                return _from_copy(fetch, copy, "stale", expires_at=expires_at)
+                return from_copy(fetch, copy, "stale", expires_at=expires_at)
         url = without_userinfo(fetch.url)
         raise FetchError("connect", f"no stored answer of {url} may be used", url=url, step="fetch")
 
-    async def _answer(self, fetch: Fetch, key: str, *, private: bool) -> Fetched:
+    async def _answer(self, fetch: Fetch, key: str, *, private: bool, alone: bool) -> Fetched:
         copies = [] if private else await self._copies(fetch, key)
-        copy = self._newest(copies)
-        if copy is not None and fetch.mode == "use":
-            expires_at = self._expiry(fetch, copy)
-            if self._clock() < expires_at:
-                return _from_copy(fetch, copy, "fresh", expires_at=expires_at)
+        fresh = self._fresh(fetch, copies)
+        if fresh is not None:
+            return fresh
         missing = self._missing(fetch, key, private=private)
-        if missing is None:
-            return await self._from_network(fetch, key, copies, copy, private=private)
-        if fetch.mode == "use":
-            missed = self._misses.recall(missing, now=self._clock())
-            if missed is not None:
-                return missed
+        missed = None if missing is None or fetch.mode != "use" else self._misses.recall(missing, now=self._clock())
+        if missed is not None:
+            return missed
+        leases = self._keeper.leases if alone and not private else None
+        if leases is not None:
+            return await self._in_turn(fetch, key, missing, leases)
+        return await self._ask_anew(fetch, key, copies, missing, private=private)
+
+    async def _in_turn(self, fetch: Fetch, key: str, missing: str | None, leases: Leases) -> Fetched:
+        """Ask the origin while no other worker does; where one did, and kept what came, that is the answer."""
+        lease: Lease | None = None
+        fresh, again, until = None, True, asyncio.get_running_loop().time() + LIFETIME
         try:
-            answer = await self._from_network(fetch, key, copies, copy, private=private)
-        except FetchError as error:
-            self._misses.note(missing, error, at=self._clock(), retry_after=error.retry_after)
+            while again and fresh is None:
+                lease, again = await leases.turn(key, until=until)
+                copies = await self._copies(fetch, key)
+                fresh = self._fresh(fetch, copies)
+            answer = fresh or await self._ask_anew(fetch, key, copies, missing, private=False)
+        except BaseException as error:
+            leases.free(lease, missed=isinstance(error, FetchError))
             raise
-        if answer.status == 200:
-            self._misses.clear(missing)
+        if isinstance(answer.handle, Pending):
+            answer.handle.lease = lease
         else:
+            leases.free(lease, missed=fresh is None)
+        return answer
+
+    def _fresh(self, fetch: Fetch, copies: Sequence[Copy]) -> Fetched | None:
+        copy = self._newest(copies)
+        if copy is None or fetch.mode != "use":
+            return None
+        expires_at = self._expiry(fetch, copy)
+        return from_copy(fetch, copy, "fresh", expires_at=expires_at) if self._clock() < expires_at else None
+
+    async def _ask_anew(
+        self, fetch: Fetch, key: str, copies: Sequence[Copy], missing: str | None, *, private: bool
+    ) -> Fetched:
+        """Ask the origin, and remember it where nothing came."""
+        try:
+            answer = await self._from_network(fetch, key, copies, private=private)
+        except FetchError as error:
+            if missing is not None:
+                self._misses.note(missing, error, at=self._clock(), retry_after=error.retry_after)
+            raise
+        if missing is not None and answer.status == 200:
+            self._misses.clear(missing)
+        elif missing is not None:
             self._misses.note(missing, answer, at=answer.fetched_at, retry_after=answer.retry_after)
         return answer
 
@@ -222,31 +277,29 @@ class Fetcher:
             return None
         return f"{key}\n{fetch.kind}\n{fetch.limit}\n{fetch.headers}\n{fetch.principal or ''}"
 
-    async def _from_network(
-        self, fetch: Fetch, key: str, copies: Sequence[Copy], copy: Copy | None, *, private: bool
-    ) -> Fetched:
-        spy = _Spy(fetch.auth_for)
+    async def _from_network(self, fetch: Fetch, key: str, copies: Sequence[Copy], *, private: bool) -> Fetched:
+        copy, spy = self._newest(copies), Spy(fetch.auth_for)
         asked = fetch if fetch.auth_for is None else replace(fetch, auth_for=spy)
         answer, confirmed = await self._ask(asked, copy if fetch.mode != "unconditional" else None)
         at = self._clock()
         if confirmed is None and answer.status != 200:
             if answer.status in _GONE:
                 await self._keeper.remove(copies)
-            return _from_answer(fetch, answer, at, expires_at=at)
+            return from_answer(fetch, answer, at, expires_at=at)
         headers: freshness.Fields = freshness.fields(answer.headers)
         headers = freshness.kept(headers) if confirmed is None else freshness.refreshed(confirmed.headers, headers)
         lifetime = self._lifetime(fetch, url=answer.url, headers=headers, at=at)
-        new = _copy(fetch, answer, headers, at=at, confirmed=confirmed)
-        pending = None if private or spy.used else _pending(fetch, key, new, lifetime, copies)
+        new = copy_of(fetch, answer, headers, at=at, confirmed=confirmed)
+        handle = None if private or spy.used else pending(fetch, key, new, lifetime, copies)
         if confirmed is not None:
-            return _from_copy(fetch, new, "revalidated", expires_at=at + lifetime, handle=pending)
-        return _from_answer(fetch, answer, at, expires_at=at + lifetime, handle=pending)
+            return from_copy(fetch, new, "revalidated", expires_at=at + lifetime, handle=handle)
+        return from_answer(fetch, answer, at, expires_at=at + lifetime, handle=handle)
 
     async def _ask(self, fetch: Fetch, copy: Copy | None) -> tuple[Answer, Copy | None]:
         """Ask the origin, with the copy's validators where it has any: the answer, and the copy that a 304 confirms."""
-        exchange, condition = self._open_exchange(), _condition(copy)
-        answer = await exchange(fetch, condition=condition)
-        if answer.status != 304 or copy is None or condition is None:
+        exchange, sent_with = self._open_exchange(), condition(copy)
+        answer = await exchange(fetch, condition=sent_with)
+        if answer.status != 304 or copy is None or sent_with is None:
             return answer, None
         if answer.url == copy.url and freshness.confirms(freshness.fields(answer.headers), copy.headers):
             return answer, copy
@@ -266,114 +319,11 @@ def store_key(method: str, url: str, channel: str, *, local: bool) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class _Spy:
-    """Passes on which credential a hop gets, and remembers whether any got one."""
-
-    def __init__(self, auth_for: Callable[[str], Any] | None) -> None:
-        self._auth_for = auth_for
-        self.used = False
-
-    def __call__(self, host: str) -> Any:
-        auth = None if self._auth_for is None else self._auth_for(host)
-        self.used = self.used or auth is not None
-        return auth
-
-
 def _is_private(fetch: Fetch) -> bool:
     """Whether the answer is for one caller alone, or no answer to a GET: it never meets a store."""
     if fetch.method != "GET" or fetch.kind == "extended" or fetch.principal is not None:
         return True
     return fetch.auth_for is not None and fetch.auth_for(host_of(fetch.url) or "") is not None
-
-
-def _sent(fetch: Fetch, headers: freshness.Fields) -> dict[str, str]:
-    """The request's fields as they go out, as far as an answer with these fields may depend on them."""
-    sent = {"a2a-version": "1.0", "accept-encoding": "gzip"}
-    if not {"accept", "user-agent"}.isdisjoint(freshness.members(headers, "vary")):
-        from a2a_discovery._http.exchange import ACCEPT, user_agent
-
-        sent |= {"accept": ACCEPT, "user-agent": user_agent()}
-    return sent | {name.lower(): value for name, value in fetch.headers if name.lower() != "accept-encoding"}
-
-
-def _copy(fetch: Fetch, answer: Answer, headers: freshness.Fields, *, at: float, confirmed: Copy | None) -> Copy:
-    """The answer as it will be stored: new, or the copy that a 304 confirmed, with its new fields."""
-    vary = headers.get("vary")
-    if confirmed is None:
-        stored_as, body = None, answer.body
-    else:
-        # Where it depends on other fields than before, it answers other requests: another entry.
-        stored_as, body = confirmed.id if vary == confirmed.headers.get("vary") else None, confirmed.body
-    return Copy(
-        id=stored_as,
-        method=fetch.method,
-        requested=without_userinfo(fetch.url),
-        url=answer.url,
-        redirects=answer.redirects,
-        channel=answer.channel,
-        at=at,
-        varied=freshness.varied(headers, _sent(fetch, headers)) if vary else {},
-        headers=headers,
-        body=body,
-    )
-
-
-def _pending(fetch: Fetch, key: str, copy: Copy, lifetime: float, old: Sequence[Copy]) -> Pending:
-    if freshness.storable(copy.headers):
-        return Pending(key=key, copy=copy, lifetime=lifetime, old=old)
-    if fetch.kind == "profile" and "*" not in freshness.members(copy.headers, "vary"):
-        return Pending(key=_aside(key), copy=replace(copy, id=None), lifetime=lifetime, old=old, aside=True)
-    return Pending(key=key, copy=None, lifetime=0.0, old=old)
-
-
-def _from_copy(
-    fetch: Fetch, copy: Copy, state: CacheState, *, expires_at: float, handle: Pending | None = None
-) -> Fetched:
-    return Fetched(
-        requested=fetch.url,
-        url=copy.url,
-        status=200,
-        headers={name: ", ".join(lines) for name, lines in copy.headers.items()},
-        body=copy.body,
-        channel=copy.channel,
-        cache=state,
-        fetched_at=copy.at,
-        expires_at=expires_at,
-        redirects=copy.redirects,
-        handle=handle,
-    )
-
-
-def _from_answer(
-    fetch: Fetch, answer: Answer, at: float, *, expires_at: float, handle: Pending | None = None
-) -> Fetched:
-    return Fetched(
-        requested=fetch.url,
-        url=answer.url,
-        status=answer.status,
-        headers={name: ", ".join(lines) for name, lines in freshness.fields(answer.headers).items()},
-        body=answer.body,
-        channel=answer.channel,
-        cache="network",
-        fetched_at=at,
-        expires_at=expires_at,
-        redirects=answer.redirects,
-        handle=handle,
-    )
-
-
-def _condition(copy: Copy | None) -> Condition | None:
-    headers = () if copy is None else freshness.validators(copy.headers)
-    if copy is None or not headers:
-        return None
-    from a2a_discovery._http.exchange import Condition
-
-    return Condition(url=copy.url, headers=headers)
-
-
-def _aside(key: str) -> str:
-    """The key of what is kept in memory though it is not stored: nothing else may find it."""
-    return f"{key}:profile"
 
 
 def _normal(url: str) -> str:

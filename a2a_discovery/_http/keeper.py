@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from a2a_discovery._http.freshness import Copy
+from a2a_discovery._http.lease import Lease, Leases, Ledger, Shared
 from a2a_discovery._http.shelf import Note, name_of_note
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ PATIENCE = 3.0
 """Seconds to wait for a store: longer than for another process's lock, shorter than an origin takes to time out."""
 REST = 5.0
 """Seconds that a server which failed is left alone: each call would else wait for it anew."""
+SERVER = "server"
+"""In `Cache.trouble`: the server itself is not there, whatever is asked of it."""
 _BEHIND = 64
 """Renewals under way at most before a caller waits for his."""
 
@@ -44,6 +47,8 @@ class Pending:
     aside: bool = False
     """It stays in the memory of this process, whatever the store is."""
     done: bool = False
+    lease: Lease | None = None
+    """The turn among other workers by which it came; it ends when this is written, or the flow that asked does."""
 
 
 class Keeper:
@@ -61,7 +66,14 @@ class Keeper:
         self._clock = clock
         self._storage: AsyncBaseStorage | None = None
         self._renewals: set[asyncio.Task[object]] = set()
+        self._leases: Leases | None = None
         self.off = cache.kind == "off"
+
+    @property
+    def leases(self) -> Leases | None:
+        """Turns among the workers that share the store, where it is one that several share."""
+        self._open()
+        return self._leases
 
     async def read(self, key: str) -> list[Copy]:
         """The copies under a key."""
@@ -82,63 +94,68 @@ class Keeper:
         return await read(self._cache.open_memory(self._limits), key)
 
     async def recall(self, channel: str, location: str) -> bytes | None:
-        """What a location proved before: the file is asked each time, for another process may have seen more.
+        """What a location proved before: the store is asked each time, for another process may have seen more.
 
-        Other stores than the file keep no such thing: this process does.
+        A store of somebody else's keeps no such thing: this process does.
         """
         here = self._cache.shelf.remembered.get(name_of_note(channel, location))
-        file = self._file()
-        if file is None:
+        ledger = self._ledger()
+        if ledger is None:
             return here
         nothing: bytes | None = None
-        there = await self._try("recall", lambda: file.recall(channel, location), nothing)
+        there = await self._try("recall", lambda: ledger.recall(channel, location), nothing)
         return here if there is None else there
 
     async def remember(self, note: Note) -> None:
-        """Remember what a location proved; in this process, where the file does not take it."""
+        """Remember what a location proved; in this process, where the store does not take it."""
         self._cache.shelf.remembered[note.name] = note.record
-        file = self._file()
-        if file is not None and await self._try("remember", lambda: _done(file.remember(note)), False):
+        ledger = self._ledger()
+        if ledger is not None and await self._try("remember", lambda: _done(ledger.remember(note)), False):
             self._cache.shelf.remembered.pop(note.name, None)
 
     def forget(self, channel: str, location: str) -> None:
         """Remember nothing of a location any more, here and now."""
         self._cache.shelf.remembered.pop(name_of_note(channel, location), None)
-        file = self._file()
-        if file is None:
-            return
-        import sqlite3
-
-        from a2a_discovery._http import ledger
-        from a2a_discovery._http.sqlite import opened
-
         try:
-            with opened(file.path) as connection:
-                if connection is not None:
-                    ledger.forget(connection, location, channel)
-        except (sqlite3.Error, OSError) as error:
+            if self._cache.kind == "redis" and self._cache.url is not None:
+                from a2a_discovery._http import redis
+
+                redis.forget(self._cache.url, channel, location)
+            elif (file := self._file()) is not None:
+                file.forget(channel, location)
+        except Exception as error:  # noqa: BLE001  (any failure of a store)
             self._failed("forget", error)
 
     async def write(self, pending: Pending, note: Note | None = None) -> None:
-        """Write what is pending, unless a caller who shared the request did so, and remember its location.
+        """Write what is pending, unless a caller who shared the request does so, and remember its location.
+
+        Whoever waits for it on another worker may then read it.
+        """
+        first, pending.done = not pending.done, True
+        if note is not None and not (first and self._takes_both(pending)):
+            await self.remember(note)
+            note = None
+        if self.off or not first:
+            return
+        kept = False
+        try:
+            kept = await self._write(pending, note)
+        finally:
+            self.release(pending.lease, missed=not kept)
+
+    async def _write(self, pending: Pending, note: Note | None) -> bool:
+        """Whether others find the answer in the store now, and fresh.
 
         In SQLite, a renewal after a 304 is not waited for: losing it costs one more 304, waiting for it costs every
         one, and whoever reads next stands behind it at the store's one thread.
         """
-        new = pending.copy is not None and pending.copy.id is None
-        if note is not None and (not new or pending.done or pending.aside or self._file() is None):
-            await self.remember(note)
-            note = None
-        if self.off or pending.done:
-            return
-        pending.done = True
         if pending.copy is None or pending.aside:
             await self.remove(pending.old)
         if pending.copy is None:
-            return
+            return False
         storage = self._cache.open_memory(self._limits) if pending.aside else self._open()
         if storage is None:
-            return
+            return False
         from a2a_discovery._http.store import write
 
         key, copy, lifetime, old = pending.key, pending.copy, pending.lifetime, pending.old
@@ -149,12 +166,19 @@ class Keeper:
             "write", lambda: _done(write(storage, key, copy, lifetime=lifetime, old=old, note=note)), False
         )
         if copy.id is None or self._cache.kind != "sqlite" or len(self._renewals) >= _BEHIND:
-            if await work and note is not None:
+            written = await work
+            if written and note is not None:
                 remembered.pop(note.name, None)
-            return
+            return written and lifetime > 0 and not pending.aside
         task: asyncio.Task[object] = asyncio.create_task(work)
         self._renewals.add(task)
         task.add_done_callback(self._renewals.discard)
+        return False  # nobody waits for it: a file has no leases
+
+    def release(self, lease: Lease | None, *, missed: bool) -> None:
+        """Give a turn back, if it was not yet; see `Leases.free`."""
+        if self._leases is not None:
+            self._leases.free(lease, missed=missed)
 
     async def remove(self, copies: Sequence[Copy]) -> None:
         """Remove copies, from wherever they are."""
@@ -171,6 +195,9 @@ class Keeper:
         """Finish what is being written, and close the store. A storage that was handed in stays open."""
         if self._renewals:
             await asyncio.wait(self._renewals)
+        leases, self._leases = self._leases, None
+        if leases is not None:
+            await leases.aclose()
         storage, self._storage = self._storage, None
         if storage is not None and self._cache.kind != "storage":
             await self._try("close", storage.close, None)
@@ -178,10 +205,23 @@ class Keeper:
     def _open(self) -> AsyncBaseStorage | None:
         if self._storage is None and not self.off:
             try:
-                self._storage = self._cache.open(self._limits, self._clock)
+                opened = self._cache.open(self._limits, self._clock)
             except Exception as error:  # noqa: BLE001  (a library may be missing, or of another version)
                 self._failed("open", error)
+                return None
+            self._storage = opened
+            self._leases = Leases(opened, self._try) if isinstance(opened, Shared) else None
         return self._storage
+
+    def _ledger(self) -> Ledger | None:
+        """The store, where it remembers what locations proved."""
+        storage = self._open()
+        return storage if isinstance(storage, Ledger) else None
+
+    def _takes_both(self, pending: Pending) -> bool:
+        """Whether the store takes an answer and what to remember of its location in one step."""
+        new = pending.copy is not None and pending.copy.id is None
+        return new and not pending.aside and self._file() is not None
 
     def _file(self) -> SqliteStore | None:
         """The store, where it is a file."""
@@ -196,8 +236,10 @@ class Keeper:
         if self._cache.kind == "memory":
             return await work()
         trouble = self._cache.trouble
-        if self._cache.kind == "redis" and what != "close" and time.monotonic() < trouble.get(what, -REST) + REST:
-            return default
+        if self._cache.kind == "redis" and what != "close":
+            since = max(trouble.get(what, -REST), trouble.get(SERVER, -REST))
+            if time.monotonic() < since + REST:
+                return default
         try:
             async with asyncio.timeout(PATIENCE):
                 result = await work()
@@ -205,11 +247,16 @@ class Keeper:
             self._failed(what, error)
             return default
         trouble.pop(what, None)
+        if what != "close":  # which asks the server nothing
+            trouble.pop(SERVER, None)
         return result
 
     def _failed(self, what: str, error: Exception) -> None:
-        level = logging.DEBUG if what in self._cache.trouble else logging.WARNING
-        self._cache.trouble[what] = time.monotonic()
+        # A server that is not there fails whatever it is asked: that is one trouble, and one warning.
+        gone = self._cache.kind == "redis" and isinstance(error, (ConnectionError, TimeoutError))
+        trouble = SERVER if gone else what
+        level = logging.DEBUG if trouble in self._cache.trouble else logging.WARNING
+        self._cache.trouble[trouble] = time.monotonic()
         reason = f"{type(error).__name__}: {error}"[:200]
         details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
         log.log(level, "a2a.cache.failed", extra=details)

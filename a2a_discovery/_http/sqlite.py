@@ -181,6 +181,16 @@ class SqliteStore(Store):
         """
         await self._hop(self._remember, note)
 
+    def forget(self, channel: str, location: str) -> None:
+        """Remember nothing of a location any more, here and now, on the calling thread.
+
+        Raises:
+            sqlite3.Error, OSError: it cannot be written.
+        """
+        with opened(self.path) as connection:
+            if connection is not None:
+                ledger.forget(connection, location, channel)
+
     async def close(self) -> None:
         """Close the file and end the thread. Used again, the store opens again."""
         thread, self._thread = self._thread, None

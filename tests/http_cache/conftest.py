@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -115,6 +115,33 @@ class Plain(AsyncBaseStorage):
         self.closed = True
 
 
+class Common(Plain):
+    """The same, with leases: what several workers share, without a server."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leases: dict[str, str] = {}
+        self.lasting: dict[str, float | None] = {}
+
+    async def take(self, key: str, token: str, seconds: float) -> str | None:
+        self.lasting[token] = seconds
+        return self.leases.get(key) if key in self.leases else self.leases.update({key: token})
+
+    async def holders(self, keys: Sequence[str]) -> list[str | None]:
+        return [self.leases.get(key) for key in keys]
+
+    async def free(self, key: str, token: str, seconds: float | None) -> None:
+        if self.leases.get(key) != token:
+            return
+        del self.leases[key]
+        if seconds is not None:
+            self.leases[key] = "-"
+
+    async def lapse(self) -> None:
+        """The holders are dead, and their time is over."""
+        self.leases.clear()
+
+
 @dataclass
 class Desk:
     """One caller: a fetcher, the origin it asks, and the clock both go by."""
@@ -145,6 +172,11 @@ def origin() -> Origin:
 @pytest.fixture
 def plain_storage() -> Plain:
     return Plain()
+
+
+@pytest.fixture
+def common_storage() -> Common:
+    return Common()
 
 
 @pytest.fixture

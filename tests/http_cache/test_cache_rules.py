@@ -219,13 +219,13 @@ async def test_an_answer_that_varies_by_a_field_we_always_send_is_found_again(de
 
 async def test_what_the_cache_believes_to_be_sent_is_what_is_sent(desk: Any) -> None:
     from a2a_discovery._effects import Fetch
-    from a2a_discovery._http.fetcher import _sent
+    from a2a_discovery._http.answers import sent
 
     given = (("A2A-Extensions", "urn:x"), ("Accept-Encoding", "br"))
     await desk.get(headers=given)
     fetch = Fetch(url=URL, kind="card", limit=1, headers=given)
 
-    for name, value in _sent(fetch, {"vary": ["accept"]}).items():
+    for name, value in sent(fetch, {"vary": ["accept"]}).items():
         assert desk.origin.last.headers[name] == value
 
 
