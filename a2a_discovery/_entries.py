@@ -18,13 +18,16 @@ from a2a_discovery._hosts import is_loopback
 from a2a_discovery._locate import (
     WELL_KNOWN,
     Asking,
+    LastStage,
     Located,
     Place,
     check_status,
     is_page,
+    last_known_good,
     locate,
     nothing_found,
     passing,
+    stand_in,
 )
 from a2a_discovery._target import Base, Document, Domain, EntryOf, read_place
 from a2a_discovery._trust.continuity import location_of
@@ -53,14 +56,30 @@ def find_card(target: Domain | Document | Base | EntryOf | CatalogEntry, asking:
         return (yield from _find_entry(target.url, target.identifier, None, asking))
     if isinstance(target, CatalogEntry):
         return (yield from _card_of_entry(target, asking))
-    domain = target if isinstance(target, Domain) else None
-    last = None if domain is None else lambda nothing: _ask_manifests(domain, asking, nothing)
-    located = yield from locate(target, asking, last=last)
+    located = yield from locate(target, asking, last=_last_stage(target))
     if located.place.exact and lists(located):
         entry = yield from _pick(located.answer, asking, None)
         found = yield from _card_of_entry(entry, asking)
         return replace(found, location=location_of(located.place.url))
     return located
+
+
+def _last_stage(target: Domain | Document | Base) -> LastStage | None:
+    if not isinstance(target, Domain):
+        return None
+    return lambda asking, nothing: _ask_manifests(target, asking, nothing)
+
+
+def good_before(
+    target: Domain | Document | Base | EntryOf | CatalogEntry, located: Located, asking: Asking, error: DiscoveryError
+) -> Flow[Located | None]:
+    """What was last known good, where the walk ended at an answer that is no card after all."""
+    if located.entry is None and isinstance(target, (Domain, Document, Base)):
+        last = _last_stage(target)
+        return (yield from stand_in(target, located.place, asking, error, located.attempts, last=last))
+    good = yield from last_known_good(located.place, asking, error, located.attempts)
+    # What led here stays: it decides under whose name the card was asked for.
+    return good and replace(located, answer=good.answer, document=good.document, failure=good.failure)
 
 
 def lists(located: Located) -> bool:
@@ -235,26 +254,24 @@ def _ask_manifests(target: Domain, asking: Asking, nothing: NotFoundError) -> Fl
         replace(asking.fetch(target.origin + path, kind), limit=asking.limits.card_bytes) for path, kind in MANIFESTS
     )
     answers: tuple[Fetched | DiscoveryError, ...] = yield fetches
-    attempts, failures = list(nothing.attempts), []
+    attempts, failures, out = list(nothing.attempts), [], []
     for fetch, answer in zip(fetches, answers, strict=True):
-        try:
-            if isinstance(answer, DiscoveryError):
-                raise answer
-            miss = _miss(answer)
-            if miss is None:
-                entry = yield from _pick(answer, asking, None)
-                found = yield from _card_of_walk(entry, asking, answer)
-                return replace(found, attempts=tuple(attempts), location=location_of(target.origin + WELL_KNOWN))
-            attempts.append(Attempt(url=fetch.url, status=answer.status, reason=miss))
-        except _OfTheCardError as error:
-            raise error.error from None
-        except DiscoveryError as error:
-            if error.code == "ambiguous":
-                raise
-            if isinstance(error, (FetchError, AuthError, BlockedError)):
-                failures.append(error)
-            status = answer.status if isinstance(answer, Fetched) else None
-            attempts.append(Attempt(url=fetch.url, status=status, reason=_reason(error)))
+        found = yield from _card_of_manifest(target, answer, asking)
+        if isinstance(found, Located):
+            return replace(found, attempts=tuple(attempts))
+        status = answer.status if isinstance(answer, Fetched) else None
+        reason = found if isinstance(found, str) else _reason(found)
+        attempts.append(Attempt(url=fetch.url, status=status, reason=reason))
+        if isinstance(found, (FetchError, AuthError, BlockedError)):
+            failures.append(found)
+        if status == 200 if isinstance(found, str) else passing(found) and found.code != "no-card":
+            out.append(replace(fetch, mode="stored"))
+    copies: tuple[Fetched | DiscoveryError, ...] = (yield tuple(out)) if out and asking.mode != "stored" else ()
+    for copy in copies:  # an outage of the place that names the card takes no card away
+        if isinstance(copy, Fetched):
+            found = yield from _card_of_manifest(target, replace(copy, cache="stale"), asking)
+            if isinstance(found, Located):
+                return replace(found, attempts=tuple(attempts))
     if len(failures) == len(fetches):
         first = failures[0]
         if isinstance(first, (FetchError, AuthError)):
@@ -263,20 +280,27 @@ def _ask_manifests(target: Domain, asking: Asking, nothing: NotFoundError) -> Fl
     raise nothing_found(attempts, private=asking.auth_for is None)
 
 
-class _OfTheCardError(Exception):
-    """A failure of the card that a manifest named, and so of the whole walk."""
+def _card_of_manifest(
+    target: Domain, answer: Fetched | DiscoveryError, asking: Asking
+) -> Flow[Located | DiscoveryError | str]:
+    """The card that an answer leads to; else why it leads to none.
 
-    def __init__(self, error: DiscoveryError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-def _card_of_walk(entry: CatalogEntry, asking: Asking, answer: Fetched) -> Flow[Located]:
+    Raises:
+        DiscoveryError: what ends the walk: it lists several, or the one that it lists cannot be had.
+    """
+    if isinstance(answer, DiscoveryError):
+        return answer
     try:
-        found = yield from _card_of_entry(entry, asking, answer)
+        miss = _miss(answer)
+        if miss is not None:
+            return miss
+        entry = yield from _pick(answer, asking, None)
     except DiscoveryError as error:
-        raise _OfTheCardError(error) from error
-    return replace(found, walked_from=host_of(answer.requested))
+        if error.code == "ambiguous":
+            raise
+        return error
+    found = yield from _card_of_entry(entry, asking, answer)
+    return replace(found, walked_from=host_of(answer.requested), location=location_of(target.origin + WELL_KNOWN))
 
 
 def _miss(answer: Fetched) -> str | None:

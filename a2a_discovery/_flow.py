@@ -18,17 +18,17 @@ import hashlib
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._card.read import Reading, read_card
 from a2a_discovery._catalog.entry import CatalogEntry
 from a2a_discovery._effects import CacheState, Fetched, Flow, Keep, Recall
-from a2a_discovery._entries import again, find_card
+from a2a_discovery._entries import again, find_card, good_before
 from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import is_loopback, same_site
-from a2a_discovery._locate import Asking, Located, Place, last_known_good
+from a2a_discovery._locate import Asking, Located, Place
 from a2a_discovery._select import Origin, Selection, Speaks, select
 from a2a_discovery._target import Base, Document, Domain, EntryOf, Handed
 from a2a_discovery._trust.continuity import Past, decode_past, judge_continuity, location_of, remember, rolled_back
@@ -160,23 +160,24 @@ def discover(
     try:
         return (yield from _accept(located, settings, requested=requested, now=now, known=known))  # (3) (4) (5)
     except DiscoveryError as error:
-        second = yield from _second_chance(located, asking, error)
+        second = yield from _second_chance(target, located, asking, error)
     try:
         return (yield from _accept(second, settings, requested=requested, now=now))
     except DiscoveryError as error:
         raise second.failure or error from None
 
 
-def _second_chance(located: Located, asking: Asking, error: DiscoveryError) -> Flow[Located]:
+def _second_chance(
+    target: Domain | Document | Base | EntryOf | CatalogEntry, located: Located, asking: Asking, error: DiscoveryError
+) -> Flow[Located]:
     """What may stand in for an answer that was not accepted; where nothing may, the error is raised."""
     if located.failure is not None:
         raise located.failure from error
     if isinstance(error, CardError) and not located.inline:
-        good = yield from last_known_good(located.place, asking, error, located.attempts)
+        good = yield from good_before(target, located, asking, error)
         if good is None:
             raise error
-        # What led here stays: it decides under whose name the card was asked for.
-        return replace(located, answer=good.answer, document=good.document, failure=good.failure)
+        return good
     if located.answer.cache == "network" or error.code not in _SIGNATURE_CODES:
         raise error
     # A stored copy whose signature no longer verifies: ask once more, without any condition, before refusing it.

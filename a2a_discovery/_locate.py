@@ -93,6 +93,10 @@ class Located:
     """Bytes of the card, where they are not those of the answer."""
 
 
+LastStage = Callable[[Asking, NotFoundError], Flow[Located]]
+"""What a walk tries where none of its places has a card, given the error of the walk so far."""
+
+
 def places(target: Domain | Document | Base) -> tuple[Place, ...]:
     """The places of a walk, in order.
 
@@ -119,14 +123,14 @@ def locate(
     target: Domain | Document | Base,
     asking: Asking,
     *,
-    last: Callable[[NotFoundError], Flow[Located]] | None = None,
+    last: LastStage | None = None,
 ) -> Flow[Located]:
     """Walk the places until one answers with a document.
 
     Args:
         target: where to begin.
         asking: how every place is asked.
-        last: what else may be tried where none of the places has a card; it is given the error of the walk so far.
+        last: what else may be tried where none of the places has a card.
 
     Raises:
         NotFoundError: ``no-card``, with every URL tried.
@@ -142,7 +146,7 @@ def locate(
             found = _judge(place, answer, asking.limits)
         except DiscoveryError as error:
             _note(error, attempts, place)
-            good = yield from last_known_good(place, asking, error, attempts)
+            good = yield from stand_in(target, place, asking, error, attempts, last=last)
             if good is None:
                 raise
             return good
@@ -154,7 +158,7 @@ def locate(
     nothing = nothing_found(attempts, private=asking.auth_for is None)
     try:
         if last is not None:
-            return (yield from last(nothing))
+            return (yield from last(asking, nothing))
     except NotFoundError as error:
         if error.code != "no-card":
             raise
@@ -164,6 +168,43 @@ def locate(
         if good is not None:
             return good
     raise nothing
+
+
+def stand_in(
+    target: Domain | Document | Base,
+    place: Place,
+    asking: Asking,
+    error: DiscoveryError,
+    attempts: Sequence[Attempt] = (),
+    *,
+    last: LastStage | None = None,
+) -> Flow[Located | None]:
+    """What was last known good at a target, where it may stand in for a walk that ends in a failure.
+
+    The card may have been found further on than where the walk ends now: an outage is no other at the first place.
+
+    Args:
+        target: where the walk began.
+        place: where it ends.
+        asking: how its places were asked.
+        error: why it ends.
+        attempts: the places tried before.
+        last: what comes after the places.
+    """
+    if not passing(error):
+        return None
+    walk = places(target)
+    for each in walk[walk.index(place) :]:
+        good = yield from last_known_good(each, asking, error, attempts)
+        if good is not None:
+            return good
+    if last is None or asking.mode == "stored":
+        return None
+    try:
+        found = yield from last(replace(asking, mode="stored"), nothing_found(list(attempts), private=False))
+    except DiscoveryError:
+        return None
+    return replace(found, answer=replace(found.answer, cache="stale"), attempts=tuple(attempts), failure=error)
 
 
 def last_known_good(
@@ -181,11 +222,13 @@ def last_known_good(
         return None
     try:
         answer: Fetched = yield replace(asking, mode="stored").fetch(place.url, place.kind)
-        document = decode(answer.body, depth=asking.limits.depth)
+        found = _judge(place, answer, asking.limits)
     except DiscoveryError:
         return None
+    if not isinstance(found, _Here):
+        return None
     stale = replace(answer, cache="stale")
-    return Located(place=place, answer=stale, document=document, attempts=tuple(attempts), failure=error)
+    return Located(place=place, answer=stale, document=found.document, attempts=tuple(attempts), failure=error)
 
 
 def passing(error: DiscoveryError) -> bool:
