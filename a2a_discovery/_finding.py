@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+# A member's name may be anything the publisher likes, a sentence to whoever reads the message too.
+_PLAIN = re.compile(r"[A-Za-z0-9_.$~-]{0,40}\Z")
 
 Severity = Literal["error", "warning", "advice"]
 
@@ -37,3 +41,8 @@ class Finding:
 def pointer(*tokens: str | int) -> str:
     """Join reference tokens to a JSON pointer, escaped as RFC 6901 section 3 asks."""
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
+
+
+def shown(place: str) -> str:
+    """A pointer as it may stand in an error's message: names that are no plain words are left out."""
+    return "/".join(token if _PLAIN.match(token) else "*" for token in place.split("/")) or "the document"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from a2a_discovery._card.json import JSON
 from a2a_discovery._card.notes import Path
 from a2a_discovery._card.upgrade import Upgraded, upgrade
-from a2a_discovery._finding import Finding, pointer
+from a2a_discovery._finding import Finding, pointer, shown
 from a2a_discovery.errors import CardError
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _not_a_card(what: str, at: Path) -> CardError:
 
 def _invalid(findings: tuple[Finding, ...], *, strict: bool) -> CardError:
     wrong = [finding for finding in findings if finding.severity == "error"]
-    listed = "; ".join(f"{finding.pointer or 'the document'}: {finding.message}" for finding in wrong[:3])
+    listed = "; ".join(f"{shown(finding.pointer)}: {finding.message}" for finding in wrong[:3])
     more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
     hint = "strict=False reads what has one meaning all the same" if strict else None
     message = f"the Agent Card is not valid: {listed}{more}"
