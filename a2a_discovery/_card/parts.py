@@ -78,9 +78,9 @@ def renamed(context: Context, shape: Shape, value: dict[str, JSON], src: Path) -
 
     Where both spellings are there, camelCase counts and the other one stays an unknown member: they are never merged.
     """
-    odd = [name for name in value if name in shape.spellings]
-    if not odd:
+    if shape.spellings.keys().isdisjoint(value):
         return value
+    odd = [name for name in value if name in shape.spellings]
     names = {}
     for name in odd:
         at = place(value, src, name)

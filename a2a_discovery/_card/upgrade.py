@@ -176,8 +176,9 @@ class _Walk:
             value = hook(self.context, value, src, dst)
         out: dict[str, JSON] = {}
         twins: list[str] = []
+        members = shape.members
         for name, each in value.items():
-            field = shape.members.get(name)
+            field = members.get(name)
             if field is None:
                 if self._stays(shape, name, each, value, src):
                     out[name] = each
@@ -194,12 +195,13 @@ class _Walk:
             # the camelCase spelling counted and came to nothing; left alone, this one would seem to count
             if shape.spellings[name] not in out:
                 out.pop(name, None)
-        self._trace(value, out, dst)
+        if isinstance(value, Built):
+            self._trace(value, out, dst)
         return out
 
-    def _trace(self, value: Mapping[str, JSON], out: Mapping[str, JSON], dst: Path) -> None:
+    def _trace(self, value: Built, out: Mapping[str, JSON], dst: Path) -> None:
         """Note where the members of an object at ``dst`` came from."""
-        for name, at in value.places.items() if isinstance(value, Built) else ():
+        for name, at in value.places.items():
             if name in out:
                 self.origins[pointer(*dst, name)] = pointer(*at)
 

@@ -64,10 +64,13 @@ def view(document: Mapping[str, Any], form: MatchedForm) -> View:
     if form == "received":
         return View(covered=card, full=card, defaults_only=True)
     walk = _Walk(keep_unknown=form == "spec+unknown", proto_names=form in PRUNED)
-    full = _message(card, "AgentCard", walk)
+    return _seen(_message(card, "AgentCard", walk), form, strange=walk.strange)
+
+
+def _seen(full: dict[str, Any], form: MatchedForm, *, strange: bool) -> View:
     covered = (_pruned(full, DEPTH) or {}) if form in PRUNED else full
     # Beside an unknown member even a default can say something: an empty list of requirements hides an older one.
-    return View(covered=covered, full=full, defaults_only=not walk.strange)
+    return View(covered=covered, full=full, defaults_only=not strange)
 
 
 def write(covered: Mapping[str, Any], form: MatchedForm) -> bytes:
@@ -135,10 +138,17 @@ class Forms:
     def _view(self, form: MatchedForm) -> View | None:
         if form not in self._views:
             try:
-                self._views[form] = view(self._document, form)
+                self._views[form] = self._see(form)
             except (ValueError, RecursionError):
                 self._views[form] = None
         return self._views[form]
+
+    def _see(self, form: MatchedForm) -> View:
+        plain = self._view("spec") if form in _AS_SPEC else None
+        if plain is None or not plain.defaults_only:
+            return view(self._document, form)
+        # No member is strange, so none has another spelling, and every form walks the messages alike.
+        return _seen(plain.full, form, strange=False)
 
     def _covered(self, form: MatchedForm) -> dict[str, Any] | None:
         seen = self._view(form)
@@ -147,6 +157,8 @@ class Forms:
 
 PRUNED: frozenset[MatchedForm] = frozenset(("sdk", "python-json"))
 """The forms without anything empty in them."""
+_AS_SPEC = PRUNED | {"spec+unknown"}
+"""The forms that differ from ``spec`` in members that A2A 1.0 does not know, and in what is empty, alone."""
 _VARIANTS: Mapping[Form, tuple[MatchedForm, ...]] = {"spec": ("spec", "spec+unknown")}
 
 
@@ -169,7 +181,8 @@ def _message(value: dict[str, Any], kind: str, walk: _Walk) -> dict[str, Any]:
     seen: dict[str, Any] = {}
     for name, member in value.items():
         field = fields.get(name)
-        walk.strange |= field is None
+        if field is None:
+            walk.strange = True
         if field is None and walk.proto_names:
             known = PROTO_NAMES[kind].get(name)
             if known is None or known in value:  # a member spelled both ways is read by its JSON name
@@ -198,16 +211,22 @@ def _member(value: Any, field: Field, kind: str, walk: _Walk) -> Any:
 
 
 def _is_default(value: Any, field: Field) -> bool:
+    if value:  # every default is false
+        return False
     default = field.empty
-    return type(value) is type(default) and value == default
+    return type(value) is type(default) and bool(value == default)
 
 
 def _pruned(value: Any, depth: int) -> Any:
     """The value without anything empty in it, or ``None`` where nothing is left."""
     if isinstance(value, dict):
         _check_depth(depth)
-        members = ((name, _pruned(member, depth - 1)) for name, member in value.items())
-        return {name: member for name, member in members if member is not None} or None
+        left = {}
+        for name, member in value.items():
+            kept = (member or None) if type(member) is str else _pruned(member, depth - 1)
+            if kept is not None:
+                left[name] = kept
+        return left or None
     if isinstance(value, list):
         _check_depth(depth)
         return [kept for part in value if (kept := _pruned(part, depth - 1)) is not None] or None
@@ -273,8 +292,11 @@ def _write(value: Any, put: Callable[[str], None], depth: int) -> None:
         _check_depth(depth)
         mark = "["
         for part in value:
-            put(mark)
-            _write(part, put, depth - 1)
+            if type(part) is str:
+                put(f"{mark}{encode_basestring(part)}")
+            else:
+                put(mark)
+                _write(part, put, depth - 1)
             mark = ","
         put("]" if value else "[]")
     else:

@@ -90,17 +90,16 @@ def _interfaces(value: Mapping[str, Any]) -> list[Any]:
 
 
 def _restore(signed: dict[str, Any], view: Mapping[str, Any], kind: str) -> None:
-    for name, field in MESSAGES[kind].items():
-        ours = view.get(name)
-        if ours is None:
-            continue
+    fields = MESSAGES[kind]
+    for name, ours in view.items():
+        field = fields[name]  # the forms that delete know no other members
         if name not in signed:
             if field.required:
                 signed[name] = field.empty
-            continue
-        for part, mine in _parts(signed[name], ours, field):
-            if field.message is not None and isinstance(part, dict) and isinstance(mine, dict):
-                _restore(part, mine, field.message)
+        elif field.message is not None:
+            for part, mine in _parts(signed[name], ours, field):
+                if isinstance(part, dict) and isinstance(mine, dict):
+                    _restore(part, mine, field.message)
 
 
 def _parts(signed: Any, ours: Any, field: Field) -> Iterator[tuple[Any, Any]]:
@@ -143,10 +142,17 @@ def _differences(first: Any, second: Any, fields: _Fields, place: _Path) -> Iter
         if name not in second:
             if not _means_absence(value, fields.get(name)):
                 yield (*place, name)
-        elif type(value) is not str or value != second[name]:
+        elif not _same_texts(value, second[name]):
             yield from _member(value, second[name], fields.get(name), (*place, name))
     if any(name not in first and not _means_absence(second[name], fields.get(name)) for name in second):
         yield place
+
+
+def _same_texts(first: Any, second: Any) -> bool:
+    """Whether two values are one text, or lists of the same texts: most of a card, seen here without going into it."""
+    if type(first) is str:
+        return bool(first == second)
+    return type(first) is list and first == second and all(type(each) is str for each in first)
 
 
 def _member(first: Any, second: Any, field: Field | None, place: _Path) -> Iterator[_Path]:
