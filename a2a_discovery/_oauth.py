@@ -12,14 +12,14 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._choose import Endpoints, Grant
 from a2a_discovery._credentials import Allowed, Credentials, check_secret, fits_a_field
 from a2a_discovery._effects import Fetched
 from a2a_discovery._hosts import is_loopback
-from a2a_discovery._urls import host_of, without_userinfo
+from a2a_discovery._urls import host_of, pieces, without_userinfo
 from a2a_discovery.errors import AuthError, CardError, FetchError, UsageError
 
 LEEWAY = 30.0
@@ -306,7 +306,7 @@ def _read_metadata(url: str, document: Mapping[str, JSON]) -> Endpoints:
 
 def _issuer(url: str) -> str | None:
     """The issuer whose metadata stands at a URL, RFC 8414 section 3 and OpenID Connect Discovery section 4."""
-    parts = urlsplit(url)
+    parts = pieces(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     for name in ("oauth-authorization-server", "openid-configuration"):
         before, mark, after = parts.path.partition(f"/.well-known/{name}")

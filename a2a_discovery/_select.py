@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 from a2a_discovery._finding import Finding, pointer
 from a2a_discovery._hosts import Address, address_kind, ascii_host, is_loopback, literal, same_site
-from a2a_discovery._urls import split
+from a2a_discovery._urls import pieces, split
 from a2a_discovery.errors import InterfaceError
 from a2a_discovery.policy import NetworkPolicy
 
@@ -181,7 +180,7 @@ def _endpoint(url: str, binding: str) -> tuple[str, str] | str:
 
 def _why_no_url(url: str) -> Literal["relative-url", "invalid-url"]:
     try:
-        parts = urlsplit(url)
+        parts = pieces(url)
     except ValueError:
         return "invalid-url"
     return "relative-url" if not parts.scheme and url.startswith(("/", "./", "../", "?")) else "invalid-url"
@@ -251,7 +250,7 @@ def _with_host(url: str, host: str) -> str:
     if (target := _GRPC_TARGET.match(url)) is not None:
         start, end = target.span("host")
         return url[:start] + shown + url[end:]
-    parts = urlsplit(url)
+    parts = pieces(url)
     return url.replace(parts.netloc, shown if parts.port is None else f"{shown}:{parts.port}", 1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from a2a_discovery._hosts import ascii_host
 
@@ -13,8 +13,15 @@ from a2a_discovery._hosts import ascii_host
 _ODD = re.compile(r"[\x00-\x20\x7f\\^`{}|<>\"]")
 # What may stand before the authority of a URL, or of what somebody took for one.
 _BEFORE_AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]+")
+# What is no host with a port: there a colon stands before a password.
+_HOST_PORT = re.compile(r"(?:\[[^\[\]]*\]|[^:]*)(?::[0-9]*)?\Z")
 _REMEMBERED = 1024
 """URLs whose parts are kept, and the longest of them in characters: a stranger's may be a megabyte."""
+# The standard library normalises an authority that is not ASCII, in time that grows with the square of its length.
+_AUTHORITY = re.compile(r"[\x00-\x20]*(?:[^/?#:]*:)?//([^/?#]*)")
+_DROPPED = re.compile(r"[\t\r\n]")
+_LONGEST_AUTHORITY = 300
+"""Characters of an authority that is not ASCII: the longest host has 253, and a port six."""
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -63,7 +70,7 @@ def split(url: str) -> Parts:
 def _split(url: str) -> Parts:
     if _ODD.search(url):
         raise ValueError("it has characters that no URL has")
-    parts = urlsplit(url)
+    parts = pieces(url)
     if not parts.scheme or not parts.netloc:
         raise ValueError("it is not absolute")
     port = parts.port
@@ -92,14 +99,40 @@ def host_of(url: str) -> str | None:
         return None
 
 
+def pieces(url: str) -> SplitResult:
+    """A stranger's URL or reference in its five parts, none of them judged.
+
+    Raises:
+        ValueError: its authority cannot be taken apart.
+    """
+    _check_authority(url)
+    return urlsplit(url)
+
+
 def join(base: str, url: str) -> str:
-    """A reference resolved against a base, RFC 3986 section 5."""
+    """A reference resolved against a base, RFC 3986 section 5.
+
+    Raises:
+        ValueError: its authority cannot be taken apart.
+    """
+    _check_authority(url)
     return urljoin(base, url)
+
+
+def _check_authority(url: str) -> None:
+    if url.isascii() or len(url) <= _LONGEST_AUTHORITY:
+        return
+    found = _AUTHORITY.match(_DROPPED.sub("", url))  # the standard library drops them wherever they stand
+    if found is not None and len(found[1]) > _LONGEST_AUTHORITY and not found[1].isascii():
+        raise ValueError("its authority is too long")
 
 
 def without_userinfo(url: str) -> str:
     """The URL as it may stand in a message: a password in it is cut out."""
     found = _BEFORE_AUTHORITY.match(url)
     head = found[0] if found else ""  # typed without a scheme, a password in it is one all the same
-    netloc, slash, path = url[len(head) :].partition("/")
+    rest = url[len(head) :]
+    netloc, slash, path = rest.partition("/")
+    if "@" not in netloc and "@" in path and not _HOST_PORT.match(netloc):
+        netloc, slash, path = rest, "", ""  # a password may hold a slash that nobody escaped
     return head + netloc.rpartition("@")[2] + slash + path

@@ -1,6 +1,7 @@
 """Which URL may be asked at all, by what is written in it."""
 
 import pickle
+import time
 
 import httpx
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from a2a_discovery._hosts import address_kind, is_loopback, literal
 from a2a_discovery._http.guard import check_url, request_url
+from a2a_discovery._urls import join, split, without_userinfo
 from a2a_discovery.errors import BlockedError
 from a2a_discovery.policy import NetworkPolicy
 
@@ -194,3 +196,43 @@ def test_no_url_that_passes_names_an_address_the_policy_blocks(url, network, loc
     assert address is None or address_kind(address) in allowed
     assert "loopback" in allowed or not is_loopback(parts.host)
     assert parts.scheme == "https" or network.allow_http or (network.loopback and local and is_loopback(parts.host))
+
+
+LONG = "a" + "\u0301\u0316" * 40_000  # marks out of order: normalising them takes a time that grows with its square
+
+
+@pytest.mark.parametrize("form", ["https://{}/x", "https://u:{}@shop.example/", "https://{}", "wss://x@{}:443/"])
+def test_an_endless_host_of_marks_is_refused_at_once(form):
+    started = time.process_time()
+    with pytest.raises(ValueError, match="authority is too long"):
+        split(form.format(LONG))
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("reference", ["//{}/x", "/\t/{}", " //{}", "ht\ntps://{}", "x://{}"])
+def test_an_endless_host_in_a_reference_is_refused_at_once(reference):
+    started = time.process_time()
+    with pytest.raises(ValueError, match="authority is too long"):
+        join("https://shop.example/card.json", reference.format(LONG))
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("url", ["https://tienda-ñ.example/" + "ñ" * 2000, "https://shop.example/?q=//" + "ñ" * 2000])
+def test_a_long_path_that_is_not_ascii_stays_a_url(url):
+    assert split(url).host.endswith(".example")
+    assert join("https://shop.example/", url) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:pa/ss@shop.example/x", "https://shop.example/x"),
+        ("user:pa/ss@shop.example", "shop.example"),
+        ("https://user:p?a#s@shop.example/", "https://shop.example/"),
+        ("https://shop.example/@user", "https://shop.example/@user"),
+        ("https://shop.example:8443/a@b", "https://shop.example:8443/a@b"),
+        ("https://[::1]:8443/a@b", "https://[::1]:8443/a@b"),
+    ],
+)
+def test_a_password_is_cut_out_of_a_url_though_it_is_not_escaped(url, shown):
+    assert without_userinfo(url) == shown
