@@ -122,16 +122,22 @@ def python_peer(certificates: Certificates, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
-def js_peer(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
-    node = shutil.which("node")
-    if node is None:
+def node() -> str:
+    """The command that runs JavaScript; the SDK is installed beside `js/`."""
+    found = shutil.which("node")
+    if found is None:
         missing("node is not installed")
-    version = subprocess.run([str(node), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    version = subprocess.run([str(found), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     if int(version.removeprefix("v").partition(".")[0]) < NODE:
         missing(f"node is {version}, and the peer needs {NODE}")
     if not (HERE / "js" / "node_modules" / "@a2a-js" / "sdk").is_dir():
         missing("@a2a-js/sdk is not installed: run `make peers`")
-    command = [str(node), str(HERE / "js" / "peer.mjs")]
+    return str(found)
+
+
+@pytest.fixture(scope="session")
+def js_peer(node: str, certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
+    command = [node, str(HERE / "js" / "peer.mjs")]
     yield from _run(command, certificates, tmp_path_factory.mktemp("js-peer") / "log")
 
 
