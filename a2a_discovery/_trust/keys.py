@@ -23,8 +23,8 @@ _SAME_ALG = {"Ed25519": {"Ed25519", "EdDSA"}, "EdDSA": {"Ed25519", "EdDSA", "Ed4
 
 RSA_BITS = (2048, 8192)
 """RFC 7518 section 3.3 sets the least; beyond the most, a verification costs more than a stranger may ask for."""
-RSA_EXPONENT_BITS = 64
-"""The usual one has 17; a verification costs a multiplication for each."""
+RSA_EXPONENT_BITS = 32
+"""The usual one has 17; a verification costs a multiplication or two for each."""
 
 _MATERIAL = {"EC": ("crv", "x", "y"), "RSA": ("n", "e"), "OKP": ("crv", "x")}
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]+=*\Z")
@@ -67,7 +67,21 @@ def why_not(jwk: Jwk, alg: str, now: float) -> str | None:
         alg: a JWS algorithm that the policy accepts.
         now: seconds since the epoch.
     """
-    return _wrong_kind(jwk, alg) or _wrong_purpose(jwk, alg) or _wrong_time(jwk, now) or _material(jwk).problem
+    return unfit(jwk, alg, now) or broken(jwk, now)
+
+
+def unfit(jwk: Jwk, alg: str, now: float) -> str | None:
+    """The same by what the key says of itself, which costs next to nothing to see."""
+    return _wrong_kind(jwk, alg) or _wrong_purpose(jwk, alg) or _wrong_time(jwk, now)
+
+
+def broken(jwk: Jwk, now: float) -> str | None:
+    """The same by what it is made of: its certificate and its numbers, whose reading costs as much as a verification.
+
+    That of a hundred odd keys is remembered, and a stranger may publish thousands.
+    """
+    chain = jwk.get("x5c")
+    return (None if chain is None else _expired_certificate(chain, now)) or _material(jwk).problem
 
 
 def _wrong_kind(jwk: Jwk, alg: str) -> str | None:
@@ -111,8 +125,7 @@ def _wrong_time(jwk: Jwk, now: float) -> str | None:
             return "it is not valid yet (nbf)"
         if name == "exp" and now >= moment:
             return "it has expired (exp)"
-    chain = jwk.get("x5c")
-    return None if chain is None else _expired_certificate(chain, now)
+    return None
 
 
 def _expired_certificate(chain: Any, now: float) -> str | None:

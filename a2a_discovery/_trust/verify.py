@@ -40,7 +40,10 @@ from a2a_discovery.policy import Limits, Trust, TrustPolicy
 __all__ = ["Provenance", "Verified", "verify"]
 
 VERIFICATIONS = 512
-"""Most signature operations for one card: 64 signatures, 2 keys each, 4 forms; at worst about a quarter second."""
+"""Most signature operations for one card: 64 signatures, 2 keys each, 4 forms; at worst about half a second. Reading
+a key that turns out to be none counts as one."""
+HASHED = 128 * 1024
+"""Bytes whose hashing counts as one operation more: a card of a megabyte costs ten of them each time."""
 KEYS_TRIED = 8
 """Most keys tried for one signature: a kid names one, a rotation two."""
 
@@ -101,14 +104,19 @@ class _Work:
         unusable: dict[str, None] = {}
         tried = 0
         for key in sorted(selected, key=lambda key: key.get("kid") != entry.kid):
-            reason = jwk.why_not(key, entry.alg, self.now)
+            reason = jwk.unfit(key, entry.alg, self.now)
             if reason is not None:
                 unusable[reason] = None
                 continue
-            if self.budget <= 0:
-                return entry.check("not-tried", "checking it is more work than one card may ask for")
             if tried == KEYS_TRIED:
                 break
+            if self.budget <= 0:
+                return entry.check("not-tried", "checking it is more work than one card may ask for")
+            reason = jwk.broken(key, self.now)
+            if reason is not None:
+                self.budget -= 1
+                unusable[reason] = None
+                continue
             tried += 1
             payload = self._match(entry, key)
             if payload is not None:
@@ -131,7 +139,7 @@ class _Work:
     def _match(self, entry: Entry, key: jwk.Jwk) -> Payload | None:
         thumbprint = jwk.thumbprint(key) or ""
         for payload in self.forms.payloads(_usual_form.get(thumbprint)):  # (4)
-            self.budget -= 1
+            self.budget -= 1 + len(payload.encoded) // HASHED
             if jwk.verifies(key, entry.alg, entry.protected + payload.encoded, entry.signature):  # (5)
                 _remember_form(thumbprint, payload.form)
                 return payload

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -262,6 +263,29 @@ def test_the_work_for_one_card_is_bounded(bench, signer):
 
     statuses = [check.status for check in report.signatures]
     assert statuses == ["bad-signature"] * 16 + ["not-tried"] * 48
+
+
+def test_thousands_of_keys_that_are_none_cost_no_more_than_real_ones(bench, signer):
+    """Sixty-four signatures select each of them, and each must be read to be refused."""
+    keys = [{"kty": "EC", "crv": "P-256", "x": f"x{number:x}", "y": "y"} for number in range(4000)]
+    card = bench.card(signatures=[signer.sign(bench.card())] * 64)
+
+    started = time.process_time()
+    report = bench.facts(card, bench.World({bench.JKU: bench.jwks(*keys)})).report
+
+    assert {check.status for check in report.signatures} == {"not-tried"}
+    assert time.process_time() - started < 5  # all of them are read in twelve
+
+
+def test_a_card_of_a_megabyte_may_ask_for_fewer_operations(bench, signer):
+    """Each hashes a million and a third bytes, which takes 11 of 512; two forms differ, so the 24th is the last."""
+    card = bench.card(description="x" * 1_000_000, extra=1)
+    card["signatures"] = [signer.sign(bench.card())] * 64
+
+    report = bench.facts(card, bench.World({bench.JKU: bench.jwks(signer.jwk())})).report
+
+    statuses = [check.status for check in report.signatures]
+    assert statuses == ["bad-signature"] * 24 + ["not-tried"] * 40
 
 
 @pytest.mark.parametrize("signatures", [None, ...])
