@@ -122,21 +122,20 @@ class BoundAuth(httpx.Auth):
             response = yield request
         self._note(response.status_code)
 
-    async def fields(self, url: str, *, renew: bool = False) -> list[tuple[str, str]]:
+    async def fields(self, url: str, *, refused: Iterable[tuple[str, str]] = ()) -> list[tuple[str, str]]:
         """The header fields that carry the credentials to this URL, for a protocol that is not httpx's.
 
         Args:
             url: where they go, as an https URL.
-            renew: the last ones were refused.
+            refused: those that were sent in vain.
 
         Raises:
             AuthError: ``no-credential``, where they have no place in header fields.
         """
         if not self.may(url):
             return []
-        applied = await self._values()
-        if renew:
-            applied = await self._values(applied)
+        sent = tuple(Applied(place="header", name=name, value=value) for name, value in refused)
+        applied = await self._values(sent or None)
         bare, request = httpx.Request("POST", url), httpx.Request("POST", url)
         _put(applied, request)
         inner = self._inner(applied)
@@ -164,7 +163,9 @@ class BoundAuth(httpx.Auth):
     async def _token(self, applied: Applied, sent: tuple[Applied, ...] | None) -> Applied:
         if self._tokens is None:
             raise AuthError("no-credential", "nothing says where this client gets its tokens", step="extend")
-        stale = next((each.value.partition(" ")[2] for each in sent or () if each.name == applied.name), None)
+        stale = next(
+            (each.value.partition(" ")[2] for each in sent or () if each.name.lower() == "authorization"), None
+        )
         token = await self._tokens(applied.value, stale)
         return Applied(place="header", name=applied.name, value=f"Bearer {token}")
 

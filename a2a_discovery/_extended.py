@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
@@ -13,11 +13,10 @@ from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._effects import Fetch, Fetched, Invoke
 from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import same_site
-from a2a_discovery._locate import check_status
 from a2a_discovery._select import fold_binding, major_minor
 from a2a_discovery._trust.canonical import canonical
 from a2a_discovery._urls import host_of, split
-from a2a_discovery.errors import CardError, ExtendedCardError, FetchError
+from a2a_discovery.errors import AuthError, CardError, ExtendedCardError, FetchError
 
 if TYPE_CHECKING:
     from a2a_discovery._card.model import AgentInterface, SecurityScheme
@@ -145,7 +144,8 @@ def _get(interface: AgentInterface, path: str) -> Call:
 
 def grpc_url(target: str) -> str:
     """A gRPC target as the https URL of its host and port."""
-    return target if "://" in target else f"https://{target.removeprefix('dns:///')}"
+    target = target.removeprefix("dns:///")
+    return target if "://" in target else f"https://{target}"
 
 
 def card_of(answer: Fetched, *, rpc: bool, limits: Limits) -> JSON:
@@ -158,7 +158,7 @@ def card_of(answer: Fetched, *, rpc: bool, limits: Limits) -> JSON:
         CardError: ``not-json``.
     """
     if answer.status in (401, 403):
-        check_status(answer)
+        raise _auth_error(answer, answer.status)
     document = _decoded(answer, limits)
     error = document.get("error") if isinstance(document, Mapping) else None
     if isinstance(error, Mapping) and ("code" in error or "status" in error):
@@ -222,10 +222,7 @@ def _refusal(reasons: list[JSON], answer: Fetched) -> Exception:
         )
     status = next((_UNAUTHENTICATED[each] for each in known if each in _UNAUTHENTICATED), None)
     if status is not None:
-        try:
-            check_status(replace(answer, status=status, body=b""))
-        except Exception as error:  # noqa: BLE001  (the very error that status means)
-            return error
+        return _auth_error(answer, status)
     if known & _UNSUPPORTED:
         return ExtendedCardError(
             "unsupported", "the agent does not know the call for the extended card", url=answer.url, step="extend"
@@ -237,6 +234,21 @@ def _refusal(reasons: list[JSON], answer: Fetched) -> Exception:
     codes = ", ".join(str(each) for each in known if isinstance(each, int)) or "no known code"
     return FetchError(
         "protocol", f"the agent answered with an error ({codes})", url=answer.url, step="extend", status=200
+    )
+
+
+def _auth_error(answer: Fetched, status: int) -> AuthError:
+    if status == 401:
+        code, message, hint = "auth-required", "did not accept the credential", "check that it is one for this agent"
+    else:
+        code, message, hint = "forbidden", "accepted the credential, which may not see this", "ask for the permission"
+    return AuthError(
+        code,
+        f"{answer.url} {message}",
+        status=answer.status if answer.status != 200 else status,
+        url=answer.url,
+        step="extend",
+        hint=hint,
     )
 
 

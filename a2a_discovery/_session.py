@@ -158,7 +158,7 @@ class Session:
         with _telemetry.span("a2a.extend", **{"a2a.target": public.source.requested}):
             try:
                 async with self._fetcher() as fetcher:
-                    found = await perform(flow, fetcher, lambda call: _invoke(call, settings))
+                    found = await perform(flow, fetcher, lambda call: self._invoke(call, settings))
             except AuthError:
                 self._forget(access.principal)
                 raise
@@ -167,6 +167,13 @@ class Session:
         while len(self._extended) > EXTENDED:
             self._extended.popitem(last=False)
         return found
+
+    async def _invoke(self, call: Invoke, settings: Settings) -> Fetched:
+        from a2a_discovery.bridges.grpc import get_extended_card
+
+        answer, now = await get_extended_card(call, settings.network), self._clock()
+        # gRPC has no caching headers.
+        return replace(answer, fetched_at=now, expires_at=now + settings.limits.default_ttl)
 
     def auth(self, found: Found, access: Access | None, settings: Settings) -> BoundAuth:
         """The `httpx.Auth` for calls to an agent's interface.
@@ -306,9 +313,3 @@ def _local(found: Found, settings: Settings) -> bool:
 
 def _has_grpc() -> bool:
     return find_spec("grpc") is not None and find_spec("a2a") is not None
-
-
-async def _invoke(call: Invoke, settings: Settings) -> Fetched:
-    from a2a_discovery.bridges.grpc import get_extended_card
-
-    return await get_extended_card(call, settings.network)

@@ -49,12 +49,13 @@ def check_target(target: str, network: NetworkPolicy, *, local: bool) -> Parts:
     Raises:
         BlockedError: ``scheme``, ``host`` or ``address``.
     """
-    url = grpc_url(target)
+    url, hint = grpc_url(target), "host:port, dns:///host:port or https://host"
     if not url.lower().startswith("https://"):
-        raise BlockedError(
-            "scheme", "gRPC is spoken over TLS alone", step="extend", hint="host:port, dns:///host:port or https://host"
-        )
-    return check_url(url, network, local=local)
+        raise BlockedError("scheme", "gRPC is spoken over TLS alone", step="extend", hint=hint)
+    parts = check_url(url, network, local=local)
+    if parts.path not in ("", "/") or parts.query:
+        raise BlockedError("host", "a gRPC target has no path", url=parts.origin, step="extend", hint=hint)
+    return parts
 
 
 async def open_channel(
@@ -126,26 +127,31 @@ class _Metadata:
         self._origin = origin
         self._headers = headers
 
-    async def details(self, details: grpc.aio.ClientCallDetails, *, renew: bool = False) -> grpc.aio.ClientCallDetails:
+    async def details(self, details: grpc.aio.ClientCallDetails, refused: Any = ()) -> grpc.aio.ClientCallDetails:
+        """The call's own metadata, the service parameters, and the credentials: other ones than were refused."""
         given = list(details.metadata or ())
         named = {name for name, _ in given}
         given += [(name, value) for name, value in self._headers.items() if name not in named]
         if self._auth is not None:
-            fields = await self._auth.fields(self._origin, renew=renew)
+            fields = await self._auth.fields(self._origin, refused=refused)
             given += [(name.lower(), value) for name, value in fields]
         return details._replace(metadata=grpc.aio.Metadata(*given))
 
 
 class _Unary(_Metadata, grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[misc]  # grpc has no types
     async def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
-        call = await continuation(await self.details(details), request)
+        """One call, or two."""
+        first = await self.details(details)
+        call = await continuation(first, request)
         if self._auth is None or not self._auth.renewable or await call.code() != grpc.StatusCode.UNAUTHENTICATED:
             return call
-        return await continuation(await self.details(details, renew=True), request)
+        sent = [each for each in first.metadata or () if each[0] == "authorization"]
+        return await continuation(await self.details(details, sent), request)
 
 
 class _Streaming(_Metadata, grpc.aio.UnaryStreamClientInterceptor):  # type: ignore[misc]
     async def intercept_unary_stream(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        """One call."""
         return await continuation(await self.details(details), request)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
+from a2a.helpers import new_text_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
@@ -81,11 +82,15 @@ VARIANTS = {
 }
 
 
-class Silent(AgentExecutor):
-    """The agent behind the card: nobody talks to it here."""
+class Echo(AgentExecutor):
+    """The agent behind the card: it says again what it is told, and by which version and extensions."""
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Do nothing."""
+        """Answer with one message."""
+        headers = context.call_context.state.get("headers", {})
+        named = [headers.get(name, "-") for name in ("a2a-version", "a2a-extensions", "x-a2a-extensions")]
+        said = f"{context.get_user_input()} | {' '.join(named)} | {context.tenant or '-'}"
+        await event_queue.enqueue_event(new_text_message(said, context_id=context.context_id))
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Do nothing."""
@@ -186,7 +191,7 @@ def application(base: str, variant: Variant) -> ASGIApp:
         return JSONResponse(keys, headers={"Cache-Control": "max-age=300"})
 
     handler = DefaultRequestHandler(
-        agent_executor=Silent(), task_store=InMemoryTaskStore(), agent_card=card, extended_agent_card=extended
+        agent_executor=Echo(), task_store=InMemoryTaskStore(), agent_card=card, extended_agent_card=extended
     )
     legacy = any(version == "0.3" for _, version in variant.interfaces)
     routes = [

@@ -3,13 +3,13 @@
 // Run by the live tests: `node peer.mjs CERTIFICATE KEY`. It prints one line of JSON, variant → base URL, when all of
 // them listen, and ends when its standard input does, so it never outlives the tests.
 
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 
-import { AGENT_CARD_PATH, generateAgentCardSignature } from '@a2a-js/sdk';
-import { DefaultRequestHandler, InMemoryTaskStore, UnauthenticatedUser } from '@a2a-js/sdk/server';
+import { AGENT_CARD_PATH, generateAgentCardSignature, Role } from '@a2a-js/sdk';
+import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore, UnauthenticatedUser } from '@a2a-js/sdk/server';
 import { agentCardHandler, jsonRpcHandler, restHandler } from '@a2a-js/sdk/server/express';
 import express from 'express';
 
@@ -106,7 +106,34 @@ function skill(id, name, description) {
   };
 }
 
-const silent = { execute: async () => {}, cancelTask: async () => {} };
+// The agent behind the card: it says again what it is told, and by whom.
+const echo = {
+  execute: async (request, bus) => {
+    const text = request.userMessage.parts.map((part) => part.content?.value ?? '').join('');
+    const name = request.context?.user?.userName || 'a stranger';
+    bus.publish(
+      AgentEvent.message({
+        messageId: randomUUID(),
+        contextId: request.contextId,
+        taskId: '',
+        role: Role.ROLE_AGENT,
+        parts: [
+          {
+            content: { $case: 'text', value: `${text} | ${name}` },
+            metadata: undefined,
+            filename: '',
+            mediaType: 'text/plain',
+          },
+        ],
+        metadata: undefined,
+        extensions: [],
+        referenceTaskIds: [],
+      }),
+    );
+    bus.finished();
+  },
+  cancelTask: async () => {},
+};
 
 async function userBuilder(request) {
   if (request.header('authorization') !== `Bearer ${TOKEN}`) return new UnauthenticatedUser();
@@ -127,7 +154,7 @@ function application(base, variant) {
   const requestHandler = new DefaultRequestHandler(
     card,
     new InMemoryTaskStore(),
-    silent,
+    echo,
     undefined,
     undefined,
     undefined,
