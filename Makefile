@@ -1,11 +1,12 @@
 # demo | test | lint | bench need Python 3.11 with pip and make; `test` uses more where it is there: npm for the
-# JavaScript peer, and a Redis server named by A2A_TEST_REDIS_URL. What is not there skips its tests, with the reason.
+# JavaScript peer and the browser, Chromium, and a Redis server named by A2A_TEST_REDIS_URL. What is not there skips its
+# tests, with the reason.
 
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?=
 BIN    := $(VENV)/bin
-PEER   := tests/live/js
+PEERS  := tests/live/js tests/live/browser
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
@@ -37,13 +38,14 @@ format: $(VENV)/.can-test
 bench: $(VENV)/.can-test
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-# The live tests' JavaScript server. Nothing here needs install scripts, peers of the SDK or optional packages.
+# The live tests' JavaScript server, and what drives their browser. Nothing here needs install scripts, peers of the SDK
+# or optional packages, and no browser is downloaded: the machine's own is used.
 peers:
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(PEER)/node_modules/.installed; \
-	else echo 'npm is not here: the tests against the JavaScript SDK skip'; fi
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(PEERS:%=%/node_modules/.installed); \
+	else echo 'npm is not here: the tests against the JavaScript SDK and in a browser skip'; fi
 
-$(PEER)/node_modules/.installed: $(PEER)/package.json
-	@cd $(PEER) && npm install --no-package-lock --no-audit --no-fund --ignore-scripts --omit=peer --omit=optional \
+%/node_modules/.installed: %/package.json
+	@cd $* && npm install --no-package-lock --no-audit --no-fund --ignore-scripts --omit=peer --omit=optional \
 	  --loglevel=error
 	@touch $@
 
@@ -61,4 +63,4 @@ $(VENV)/.can-test: pyproject.toml $(VENV)/.made
 	@touch $@ $(VENV)/.can-run
 
 clean:
-	rm -rf $(VENV) $(PEER)/node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS:%=%/node_modules) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -148,5 +148,9 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
                 record = json.loads(line)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(record, dict) and isinstance(record.get("target"), str) and record.get("outcome"):
+            if (
+                isinstance(record, dict)
+                and isinstance(record.get("target"), str)
+                and isinstance(record.get("outcome"), str)
+            ):
                 yield record

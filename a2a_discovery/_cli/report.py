@@ -129,7 +129,7 @@ def _name(record: Record) -> Any:
 
 def _level(record: Record) -> str | None:
     level = _get(record, "trust", "level") if record.get("outcome") == "agent" else None
-    return level if level in _LEVELS else None
+    return level if isinstance(level, str) and level in _LEVELS else None
 
 
 # Figures
@@ -138,16 +138,16 @@ def _level(record: Record) -> str | None:
 def _figures(records: Sequence[Record]) -> Iterator[str]:
     agents = [each for each in records if each.get("outcome") == "agent"]
     failed = [each for each in records if each.get("outcome") != "agent"]
-    findings = (_get(each, "code") for record in agents for each in _list(_get(record, "findings", "list")))
+    findings = (str(_get(each, "code")) for record in agents for each in _list(_get(record, "findings", "list")))
     signatures = (
-        _get(check, "alg") if _get(check, "status") == "verified" else _get(check, "status")
+        str(_get(check, "alg" if _get(check, "status") == "verified" else "status"))
         for record in records
         for check in _list(_get(record, "trust", "signatures"))
     )
     levels = Counter(_level(each) for each in agents)
     yield '<section aria-labelledby="figures"><h2 id="figures">In figures</h2>\n<div class="figures">\n'
     yield _figure("Who vouches", [(each.name, levels[each.name]) for each in reversed(Trust)], len(agents))
-    yield _figure("What went wrong", Counter(each.get("outcome") for each in failed).most_common(), len(records))
+    yield _figure("What went wrong", Counter(str(each.get("outcome")) for each in failed).most_common(), len(records))
     spoken = Counter(f"{_get(each, 'interface', 'binding')} {_get(each, 'interface', 'version')}" for each in agents)
     yield _figure("Interface to call", spoken.most_common(), len(agents))
     yield _figure("Signatures", Counter(signatures).most_common(), None)
@@ -187,7 +187,7 @@ def _caching(record: Record) -> tuple[float | None, str]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e12
 
 
 # The table
@@ -225,13 +225,18 @@ def _row(index: int, record: Record) -> str:
     skills, findings = _get(record, "skills", "count"), _get(record, "findings", "count")
     seconds, said = _caching(record)
     interface = _get(record, "interface")
-    bound = f"{_t(_get(interface, 'binding'), 60)} {_t(_get(interface, 'version'), 20)}" if agent else ""
+    bound = f"{_get(interface, 'binding')} {_get(interface, 'version')}" if agent else ""
     control = _get(record, "source", "cache_control") or said
     fresh = "" if seconds is None else f"fresh for {duration(seconds)}"
     cells = (
         _cell("Trust", Trust[level] if level else "", _badge(record)),
-        _cell("Interface", bound, f'{bound}<span class="under mono">{_t(_get(interface, "url"), 120)}</span>', agent),
-        _cell("Version", _t(record.get("version"), 40), _t(record.get("version"), 40), agent),
+        _cell(
+            "Interface",
+            bound,
+            f'{_t(bound, 80)}<span class="under mono">{_t(_get(interface, "url"), 120)}</span>',
+            agent,
+        ),
+        _cell("Version", record.get("version"), _t(record.get("version"), 40), agent),
         _cell("Skills", skills, _t(skills), agent, number=True),
         _cell("Findings", findings, _t(findings), agent, number=True),
         _cell("Caching", seconds, f'{_t(control, 100)}<span class="under">{fresh}</span>', agent),
@@ -250,7 +255,7 @@ def _cell(label: str, value: object, shown: str, present: bool = True, *, number
     classes = ("number" if number else "") + ("" if present else " empty")
     kind = f' class="{classes.strip()}"' if classes.strip() else ""
     text = f"<bdi>{shown}</bdi>" if present else '<span class="skip">none</span>'
-    worth = "" if value is None or not present else str(int(value) if isinstance(value, Trust) else value)
+    worth = "" if value is None or not present else _t(int(value) if isinstance(value, Trust) else value, 80)
     return f'<td role="cell" data-label="{label}" data-value="{worth}"{kind}><div>{text}</div></td>'
 
 
@@ -336,7 +341,7 @@ def _facts(*facts: tuple[str, object]) -> str:
 
 def _trust(record: Record) -> Iterator[str]:
     report = _get(record, "trust")
-    level = _get(report, "level")
+    level = str(_get(report, "level"))
     meaning = _LEVELS[level][2] if level in _LEVELS else ""
     yield f"<h4>Who vouches for it</h4><p>{meaning}</p><p><bdi>{_t(_get(report, 'explanation'), 2000)}</bdi></p>"
     checks = _list(_get(report, "signatures"))
