@@ -206,7 +206,7 @@ MAPPING = Provenance(authority=None, asked=None, channel=None)
 INLINE = Provenance(authority="catalog.example", asked="catalog.example", channel="tls", inline=True)
 
 
-OPTIONS = ("limits", "now", "strict", "extended", "required_empty")
+OPTIONS = ("limits", "now", "strict", "extended")
 
 
 @dataclass
@@ -245,11 +245,10 @@ class Bench:
         now=NOW,
         strict=False,
         extended=False,
-        required_empty=False,
         **policy,
     ):
         """The facts alone."""
-        reading = read_card(card, url=provenance.url, required_empty=required_empty)
+        reading = read_card(card, url=provenance.url)
         world = World() if world is None else world
         flow = verify(
             reading,

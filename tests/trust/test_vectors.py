@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from a2a_discovery.policy import Trust
+from a2a_discovery import Discovery, Trust, TrustError, TrustPolicy
+from a2a_discovery.testing import FakeAgent, Reply
 
 VECTORS = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))
@@ -43,9 +44,11 @@ def policy_of(name, *forms):
     """The old SDK wrote no jku, so its keys are pinned."""
     forms = forms or (("python-json",) if name in OLD_PYTHON_ONLY else ())
     keys = {"keys": {"agent.example.com": VECTORS[name]["jwks"]}} if name.startswith("py112") else {}
-    # This server leaves a REQUIRED text out where it is empty, as ProtoJSON does.
-    empty = {"required_empty": True} if name == "py-required-empty" else {}
-    return {**keys, **empty, **({"forms": forms} if forms else {})}
+    return {**keys, **({"forms": forms} if forms else {})}
+
+
+def form_of(name):
+    return "python-json" if name in OLD_PYTHON_ONLY else "spec" if name in SPEC_VERIFIES else "sdk"
 
 
 @pytest.mark.parametrize("name", VECTORS)
@@ -55,10 +58,74 @@ def test_every_vector_verifies_in_the_form_that_its_signer_used(bench, name):
     report = bench.judged(card_of(name), world, require=Trust.SIGNED, **policy_of(name))
 
     old = name.startswith("py112")
-    form = "python-json" if name in OLD_PYTHON_ONLY else "spec" if name in SPEC_VERIFIES else "sdk"
     assert (report.level, report.authority) == (Trust.PINNED if old else Trust.SIGNED, bench.HOST)
-    assert (report.verified.form, report.verified.key_source) == (form, "pinned" if old else "same-site-jku")
+    assert (report.verified.form, report.verified.key_source) == (form_of(name), "pinned" if old else "same-site-jku")
     assert world.asked == ([] if old else [bench.JKU])
+
+
+# --- through the whole line, as their servers sent them
+
+
+def served(bench, name):
+    """The very bytes and header fields that the SDK's server answered, and the keys at the host of its jku."""
+    agent = FakeAgent(bench.HOST, signers=[])
+    agent.replies["card"] = Reply(body=VECTORS[name]["body"].encode(), headers=VECTORS[name].get("headers", {}))
+    agent.replies["keys"] = Reply.json(VECTORS[name]["jwks"])
+    return agent
+
+
+def opened(agent, name, **policy):
+    required = [
+        extension["uri"]
+        for extension in card_of(name)["capabilities"].get("extensions", ())
+        if extension.get("required")
+    ]
+    return Discovery(transport=agent, extensions=required, trust=TrustPolicy(**policy))
+
+
+@pytest.mark.parametrize("name", VECTORS)
+async def test_every_vector_is_discovered_as_its_server_sent_it(bench, name):
+    agent, old = served(bench, name), name.startswith("py112")
+
+    async with opened(agent, name, require=Trust.SIGNED, **policy_of(name)) as d:
+        found = await d.discover(bench.HOST)
+
+    assert (found.trust.level, found.trust.authority) == (Trust.PINNED if old else Trust.SIGNED, bench.HOST)
+    assert (found.trust.verified.form, found.trust.verified.interfaces_covered) == (form_of(name), True)
+    assert found.trust.verified.key_source == ("pinned" if old else "same-site-jku")
+    assert found.interface.url == "https://agent.example.com/a2a/v1"
+    assert agent.count("keys") == (0 if old else 1)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+async def test_the_old_python_form_is_found_where_it_is_asked_for_and_nowhere_else(bench, name):
+    forms = ("spec", "sdk", "received", "python-json")
+    policy = policy_of(name, *forms)
+
+    async with opened(served(bench, name), name, **policy) as d:
+        found = await d.discover(bench.HOST)
+    assert found.trust.verified.form == form_of(name)
+
+    if name in OLD_PYTHON_ONLY:
+        async with opened(served(bench, name), name, **policy_of(name, *forms[:3])) as d:
+            with pytest.raises(TrustError) as refused:
+                await d.discover(bench.HOST)
+        assert refused.value.code == "bad-signature"
+
+
+@pytest.mark.parametrize("name", VECTORS)
+async def test_a_vector_that_names_another_agent_is_refused(bench, name):
+    agent, body = served(bench, name), VECTORS[name]["body"].replace("/a2a/v1", "/a2a/v2")
+    agent.replies["card"] = Reply(body=body.encode(), headers={"content-type": "application/json"})
+
+    async with opened(agent, name, **policy_of(name)) as d:
+        with pytest.raises(TrustError) as refused:
+            await d.discover(bench.HOST)
+
+    assert refused.value.code == "bad-signature"
+
+
+# --- the forms, one by one
 
 
 @pytest.mark.parametrize("form", ["spec", "sdk", "received", "python-json"])
