@@ -54,7 +54,7 @@ class Notes:
         if len(found) >= MOST:
             self._left_out += 1
             return
-        found.append(Finding(code=code, severity=severity, pointer=_short(at), message=message))
+        found.append(Finding(code=code, severity=severity, pointer=pointer(*shortened(at)), message=message))
 
     def findings(self) -> tuple[Finding, ...]:
         """What was noted, worst first, then in the order of reading."""
@@ -66,9 +66,13 @@ class Notes:
         return (*found[: MOST - 1], Finding(code="more-findings", severity="advice", pointer="", message=message))
 
 
-def _short(at: Path) -> str:
-    whole = pointer(*at)
-    while len(whole) > _LONGEST:
-        at = at[:-1]
-        whole = pointer(*at)
-    return whole
+def fits(at: Path) -> bool:
+    """Whether a path makes a pointer of a length that is worth having."""
+    return sum(len(token) if type(token) is str else 8 for token in at) <= _LONGEST
+
+
+def shortened(at: Path) -> Path:
+    """The path, or the deepest place above it whose pointer is of a length that is worth having."""
+    if fits(at):
+        return at
+    return shortened(at[:-1])

@@ -13,10 +13,13 @@ from typing import Final, TypeAlias
 
 from a2a_discovery._card import interfaces, security
 from a2a_discovery._card.json import JSON
-from a2a_discovery._card.notes import Notes, Path
+from a2a_discovery._card.notes import Notes, Path, fits
 from a2a_discovery._card.parts import Built, Context, Row, built, place, renamed
 from a2a_discovery._card.shapes import LOOKALIKES, SHAPES, Field, Shape
 from a2a_discovery._finding import Finding, pointer
+
+MOST_PARTS = 25_000
+"""Messages of one card, and elements of its odd lists: each costs some 30 microseconds. A card of 300 kB has 2,000."""
 
 _EXTENDED = ("supportsAuthenticatedExtendedCard", "supportsExtendedAgentCard")
 
@@ -166,6 +169,7 @@ class _Walk:
         self.context = context
         self.notes = context.notes
         self.origins: dict[str, str] = {}
+        self.parts = 0
 
     def message(self, kind: str, value: dict[str, JSON], src: Path, dst: Path) -> dict[str, JSON]:
         """An object that is such a message."""
@@ -203,7 +207,22 @@ class _Walk:
         """Note where the members of an object at ``dst`` came from."""
         for name, at in value.places.items():
             if name in out:
-                self.origins[pointer(*dst, name)] = pointer(*at)
+                self._came((*dst, name), at)
+
+    def _came(self, to: Path, src: Path) -> None:
+        """Note that a place in the value came from another one in the document.
+
+        Below a member whose name is endless nothing is noted: a thousand such pointers would fill the memory.
+        """
+        if fits(to) and fits(src):
+            self.origins[pointer(*to)] = pointer(*src)
+
+    def _room(self, more: int, at: Path) -> bool:
+        """Whether so many parts more may be read: a megabyte of empty objects would take ten seconds."""
+        self.parts += more
+        if self.parts > MOST_PARTS:
+            self.notes.error("too-large", at, f"a card of more than {MOST_PARTS:,} parts is not read")
+        return self.parts <= MOST_PARTS
 
     def _stays(self, shape: Shape, name: str, each: JSON, value: Mapping[str, JSON], src: Path) -> bool:
         """Whether a member that 1.0 doesn't have is kept: all are, but an older name that says nothing."""
@@ -243,7 +262,7 @@ class _Walk:
         if field.fill is not None:
             self.notes.repair(code, at, f"{message}; it is read as {_told(field.fill)}")
             if field.fill and isinstance(field.fill, list):
-                self.origins[pointer(*dst, 0)] = pointer(*at)
+                self._came((*dst, 0), at)
             return field.filled
         if shape.gap == "refuse":
             self.notes.error(code, at, message)
@@ -290,6 +309,8 @@ class _Walk:
             self._note_empty(field, at)
         if field.kind == "texts" and all(type(each) is str for each in value):
             return list(value)
+        if not self._room(len(value), at):
+            return []
         places = value.places if isinstance(value, Row) else None
         out: list[JSON] = []
         for index, each in enumerate(value):
@@ -306,7 +327,7 @@ class _Walk:
                 self._wrong_element(field, src)
                 continue
             if src != (*at, to[-1]):
-                self.origins[pointer(*to)] = pointer(*src)
+                self._came(to, src)
         return out
 
     def _note_empty(self, field: Field, at: Path) -> None:
@@ -324,6 +345,8 @@ class _Walk:
 
     def _map(self, field: Field, value: dict[str, JSON], at: Path, dst: Path) -> JSON:
         out: dict[str, JSON] = {}
+        if not self._room(len(value), at):
+            return out
         for name, written in value.items():
             src, to, each = place(value, at, name), (*dst, name), written
             if field.kind == "scopes":
@@ -334,7 +357,7 @@ class _Walk:
             if isinstance(each, dict):
                 out[name] = self.message(field.of, each, src, to)
                 if src != (*at, name):
-                    self.origins[pointer(*to)] = pointer(*src)
+                    self._came(to, src)
             elif each is None:
                 self.notes.advice("null-optional", src, "null means absent; leave the member out")
             else:

@@ -422,8 +422,9 @@ INTEROPERABILITY: Table = {
     ),
     "too-large": (
         "error", "The document is too large for a card",
-        "Clients bound what they read from strangers; this project's bound for a card is 1 MiB. A card that says "
-        "more belongs in documentation, or in several cards.",
+        "Clients bound what they read from strangers; this project's bounds for a card are 1 MiB and 25,000 parts: "
+        "interfaces, skills, schemes, requirements and the like. What says more belongs in documentation, or in "
+        "several cards.",
         "Shorten texts and examples, and serve several agents by several cards.",
         "",
     ),

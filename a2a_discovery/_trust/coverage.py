@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from a2a_discovery._card.notes import shortened
 from a2a_discovery._card.read import Reading, read_card
 from a2a_discovery._card.upgrade import Upgraded, upgrade
 from a2a_discovery._finding import pointer
@@ -67,7 +68,7 @@ def _read(text: dict[str, Any], *, url: str | None, required_empty: bool, hand_o
 
 def _compared(reading: Reading, second: Reading | Upgraded) -> Coverage:
     places = dict.fromkeys(
-        reading.origin(pointer(*place))
+        reading.origin(pointer(*shortened(place)))  # what stands above it is uncovered as well
         for place in _differences(reading.value, second.value, MESSAGES["AgentCard"], ())
     )
     return Coverage(

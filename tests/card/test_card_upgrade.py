@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from typing import Any
 
 import pytest
@@ -851,3 +852,35 @@ def test_many_unusable_parts_cost_no_more_than_their_number(v1, read):
     v1["signatures"] = [{"protected": "a"} for _ in range(20_000)] + [{"protected": "a", "signature": "b"}]
 
     assert len(read(v1).card.signatures) == 1
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("skills", [{}] * 25_001),
+        ("securityRequirements", [{"schemes": {"a": {}}}] * 13_000),
+        ("securitySchemes", {f"{index:x}": {"mtlsSecurityScheme": {}} for index in range(25_001)}),
+        ("defaultInputModes", [1, *["text/plain"] * 25_000]),
+    ],
+)
+def test_a_card_of_endless_parts_is_refused_before_they_are_read(v1, read, member, value):
+    started = time.process_time()
+
+    with pytest.raises(CardError) as refusal:
+        read(v1 | {member: value})
+
+    assert "too-large" in [finding.code for finding in refusal.value.findings]
+    assert time.process_time() - started < 5
+
+
+def test_a_long_list_of_texts_is_read(v1, read):
+    v1["skills"][0]["examples"] = ["x"] * 100_000
+
+    assert read(v1).card.skills[0].examples == ("x",) * 100_000
+
+
+def test_what_moved_below_an_endless_name_is_not_noted_a_thousand_times(v1, read):
+    """Each of the scopes after the odd one moved, and the place of each is half a megabyte long: together five GB."""
+    v1["securityRequirements"] = [{"schemes": {"k" * 500_000: {"list": [1, *["s"] * 5_000]}}}]
+
+    assert sum(map(len, read(v1).origins)) < 100_000

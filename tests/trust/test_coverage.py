@@ -429,3 +429,14 @@ def test_no_edit_changes_a_proven_card_with_no_host_of_its_own(bench, form, plac
 
     if found.report.level is Trust.SIGNED:
         assert seen(found) == before
+
+
+def test_an_endless_name_makes_no_endless_list(bench, signer):
+    """Half a megabyte before each of five thousand members would be two gigabytes: the place above says it for all."""
+    scheme = {"mtlsSecurityScheme": {f"x{number}": number for number in range(5_000)}}
+    card = bench.card(securitySchemes={"k" * 500_000: scheme})
+    card["signatures"] = [signer.sign(card)]
+
+    report = bench.judged(card, bench.World({bench.JKU: bench.jwks(signer)}))
+
+    assert (report.level, report.uncovered) == (Trust.SIGNED, ("/securitySchemes",))
