@@ -66,7 +66,7 @@ def pending(fetch: Fetch, key: str, copy: Copy, lifetime: float, old: Sequence[C
     if freshness.storable(copy.headers):
         return Pending(key=key, copy=copy, lifetime=lifetime, old=old)
     if fetch.kind == "profile" and "*" not in freshness.members(copy.headers, "vary"):
-        return Pending(key=aside(key), copy=replace(copy, id=None), lifetime=lifetime, old=old, aside=True)
+        return Pending(key=key, copy=replace(copy, id=None), lifetime=lifetime, old=old, aside=True)
     return Pending(key=key, copy=None, lifetime=0.0, old=old)
 
 
@@ -116,8 +116,3 @@ def condition(copy: Copy | None) -> Condition | None:
     from a2a_discovery._http.exchange import Condition
 
     return Condition(url=copy.url, headers=headers)
-
-
-def aside(key: str) -> str:
-    """The key of what is kept in memory though it is not stored: nothing else may find it."""
-    return f"{key}:profile"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from a2a_discovery._effects import Fetch, Fetched
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery._http import freshness
-from a2a_discovery._http.answers import Spy, aside, condition, copy_of, from_answer, from_copy, pending, sent
+from a2a_discovery._http.answers import Spy, condition, copy_of, from_answer, from_copy, pending, sent
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint
 from a2a_discovery._http.freshness import Copy
@@ -168,7 +168,7 @@ class Fetcher:
         """The stored answers to a request, as far as this kind of fetch could have got them itself."""
         found = await self._keeper.read(key)
         if fetch.kind == "profile":
-            found = [*found, *await self._keeper.read_aside(aside(key))]
+            found = [*found, *await self._keeper.read_aside(key)]
         return [copy for copy in found if self._may_answer(copy, fetch)]
 
     def _may_answer(self, copy: Copy, fetch: Fetch) -> bool:
@@ -284,7 +284,7 @@ class Fetcher:
         at = self._clock()
         if confirmed is None and answer.status != 200:
             if answer.status in _GONE:
-                await self._keeper.remove(copies)
+                await self._keeper.remove(key, copies)
             return from_answer(fetch, answer, at, expires_at=at)
         headers: freshness.Fields = freshness.fields(answer.headers)
         headers = freshness.kept(headers) if confirmed is None else freshness.refreshed(confirmed.headers, headers)

@@ -91,7 +91,7 @@ class Keeper:
             return []
         from a2a_discovery._http.store import read
 
-        return await read(self._cache.open_memory(self._limits), key)
+        return await read(self._cache.open_memory(self._limits), _aside(key))
 
     async def recall(self, channel: str, location: str) -> bytes | None:
         """What a location proved before: the store is asked each time, for another process may have seen more.
@@ -150,7 +150,7 @@ class Keeper:
         one, and whoever reads next stands behind it at the store's one thread.
         """
         if pending.copy is None or pending.aside:
-            await self.remove(pending.old)
+            await self.remove(pending.key, pending.old)
         if pending.copy is None:
             return False
         storage = self._cache.open_memory(self._limits) if pending.aside else self._open()
@@ -158,10 +158,11 @@ class Keeper:
             return False
         from a2a_discovery._http.store import write
 
-        key, copy, lifetime, old = pending.key, pending.copy, pending.lifetime, pending.old
+        key = _aside(pending.key) if pending.aside else pending.key
+        copy, lifetime, old = pending.copy, pending.lifetime, pending.old
         remembered = self._cache.shelf.remembered
         if note is not None:
-            remembered[note.name] = note.record  # until the file has it
+            remembered[note.name] = note.record  # until the store has it
         work = self._try(
             "write", lambda: _done(write(storage, key, copy, lifetime=lifetime, old=old, note=note)), False
         )
@@ -180,16 +181,16 @@ class Keeper:
         if self._leases is not None:
             self._leases.free(lease, missed=missed)
 
-    async def remove(self, copies: Sequence[Copy]) -> None:
-        """Remove copies, from wherever they are."""
+    async def remove(self, key: str, copies: Sequence[Copy]) -> None:
+        """Remove copies under a key, from wherever they are."""
         if self.off or not copies:
             return
         from a2a_discovery._http.store import remove
 
         storage = self._open()
         if storage is not None:
-            await self._try("remove", lambda: remove(storage, copies), None)
-        await remove(self._cache.open_memory(self._limits), copies)
+            await self._try("remove", lambda: remove(storage, key, copies), None)
+        await remove(self._cache.open_memory(self._limits), key, copies)
 
     async def aclose(self) -> None:
         """Finish what is being written, and close the store. A storage that was handed in stays open."""
@@ -221,7 +222,7 @@ class Keeper:
     def _takes_both(self, pending: Pending) -> bool:
         """Whether the store takes an answer and what to remember of its location in one step."""
         new = pending.copy is not None and pending.copy.id is None
-        return new and not pending.aside and self._file() is not None
+        return new and not pending.aside and self._ledger() is not None
 
     def _file(self) -> SqliteStore | None:
         """The store, where it is a file."""
@@ -260,6 +261,11 @@ class Keeper:
         reason = f"{type(error).__name__}: {error}"[:200]
         details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
         log.log(level, "a2a.cache.failed", extra=details)
+
+
+def _aside(key: str) -> str:
+    """The key of what is kept in memory though it is not stored: nothing else may find it."""
+    return f"{key}:profile"
 
 
 async def _done(work: Awaitable[object]) -> bool:

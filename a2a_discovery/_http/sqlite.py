@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from hishel import Entry, Headers, Request, Response
+from hishel import Entry, Headers
 
 from a2a_discovery._http import ledger
 from a2a_discovery._http.shelf import Note
-from a2a_discovery._http.store import Body, Store, arrived, size_of, variant
+from a2a_discovery._http.store import Store, arrived, lists, size_of, unpacked, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -244,7 +244,8 @@ class SqliteStore(Store):
         if due:
             with suppress(sqlite3.OperationalError):  # busy or read-only: the answer is there all the same
                 connection.executemany(_TOUCH, due)
-        return [entry for row in rows if (entry := _unpack(*row[:-1])) is not None]
+        found = (unpacked(uuid.UUID(bytes=id_), *stored) for id_, *stored, _ in rows)
+        return [entry for entry in found if entry is not None]
 
     def _replace(
         self,
@@ -258,8 +259,8 @@ class SqliteStore(Store):
         note: Note | None,
     ) -> None:
         now, request, response = self._clock(), entry.request, entry.response
-        sent = json.dumps([request.method, request.url, _lists(request.headers), response.status_code])
-        head, size = json.dumps(_lists(response.headers)), len(body) + size_of(request, response)
+        sent = json.dumps([request.method, request.url, lists(request.headers), response.status_code])
+        head, size = json.dumps(lists(response.headers)), len(body) + size_of(request, response)
         row = (entry.id.bytes, key, variant(request, response), sent, head, body, arrived(response.headers), ttl, now)
         with _transaction(connection):
             connection.executemany(_REMOVE, [(each.bytes,) for each in old])
@@ -271,7 +272,7 @@ class SqliteStore(Store):
 
     def _update(self, connection: sqlite3.Connection, id_: uuid.UUID, headers: Headers) -> None:
         at = arrived(headers)
-        connection.execute(_RENEW, (json.dumps(_lists(headers)), at, id_.bytes, at))
+        connection.execute(_RENEW, (json.dumps(lists(headers)), at, id_.bytes, at))
 
     def _remove(self, connection: sqlite3.Connection, id_: uuid.UUID) -> None:
         connection.execute(_REMOVE, (id_.bytes,))
@@ -380,19 +381,3 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         with suppress(sqlite3.Error):  # a full disk has rolled back by itself
             connection.execute("ROLLBACK")
         raise
-
-
-def _lists(headers: Headers) -> dict[str, list[str]]:
-    return {name: headers.get_list(name) or [] for name in headers}
-
-
-def _unpack(id_: bytes, sent: str, head: str, body: bytes) -> Entry | None:
-    try:
-        method, url, fields, status = json.loads(sent)
-        return Entry(
-            id=uuid.UUID(bytes=id_),
-            request=Request(method=method, url=url, headers=Headers(fields)),
-            response=Response(status_code=status, headers=Headers(json.loads(head)), stream=Body(body)),
-        )
-    except (ValueError, TypeError, AttributeError):
-        return None  # not as we wrote it: as if it weren't there; it goes when it is replaced

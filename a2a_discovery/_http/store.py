@@ -63,6 +63,15 @@ class Store(AsyncBaseStorage):
         An entry that the store got from the origin later than this one stays, and this one is dropped.
         """
 
+    async def renew(self, id: uuid.UUID, key: str, headers: Headers, *, ttl: float | None) -> None:  # noqa: A002
+        """Renew an entry's header fields, if it is still there and no newer; it stays stored for so long from now."""
+        await self.update_headers(id, headers)
+
+    async def discard(self, ids: Sequence[uuid.UUID], key: str) -> None:
+        """Remove entries under a key; those that are gone already are no error."""
+        for each in ids:
+            await self.remove_entry(each)
+
     async def create_entry(
         self, request: Request, response: Response, key: str, *, ttl: float | None = None, tti: float | None = None
     ) -> Entry:
@@ -117,17 +126,45 @@ async def write(
         for each in ids:
             await storage.remove_entry(each)
     elif copy.id is not None:
-        await storage.update_headers(copy.id, response.headers)
+        await storage.renew(copy.id, key, response.headers, ttl=ttl)
     else:
         entry = Entry(id=uuid.uuid4(), request=request, response=response)
         await storage.replace(entry, copy.body, key, ttl=ttl, old=ids, note=note)
 
 
-async def remove(storage: AsyncBaseStorage, copies: Sequence[Copy]) -> None:
-    """Remove copies; those that are gone already are no error."""
-    for copy in copies:
-        if copy.id is not None:
-            await storage.remove_entry(copy.id)
+async def remove(storage: AsyncBaseStorage, key: str, copies: Sequence[Copy]) -> None:
+    """Remove copies under a key; those that are gone already are no error."""
+    ids = [copy.id for copy in copies if copy.id is not None]
+    if isinstance(storage, Store):
+        await storage.discard(ids, key)
+        return
+    for each in ids:
+        await storage.remove_entry(each)
+
+
+def lists(headers: Headers) -> dict[str, list[str]]:
+    """Header fields as plain values, as our stores write them."""
+    return {name: headers.get_list(name) or [] for name in headers}
+
+
+def unpacked(id_: uuid.UUID, sent: str | bytes, head: str | bytes, body: bytes) -> Entry | None:
+    """An entry as our stores write it; ``None`` for what somebody else wrote: it is as if it weren't there.
+
+    Args:
+        id_: its name.
+        sent: method, URL, the request's header fields, and the status, as a JSON array.
+        head: the response's header fields, as a JSON object.
+        body: the body.
+    """
+    try:
+        method, url, fields, status = json.loads(sent)
+        return Entry(
+            id=id_,
+            request=Request(method=method, url=url, headers=Headers(fields)),
+            response=Response(status_code=status, headers=Headers(json.loads(head)), stream=Body(body)),
+        )
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 def variant(request: Request, response: Response) -> str:
