@@ -3,7 +3,8 @@
 (() => {
   const table = document.querySelector("table.agents");
   const body = table.tBodies[0];
-  const rows = Array.from(body.rows);
+  let rows = Array.from(body.rows);
+  let limit = 0;
   const heads = Array.from(table.tHead.rows[0].cells);
   const word = document.getElementById("word");
   const trust = document.getElementById("trust");
@@ -11,6 +12,8 @@
   const shown = document.getElementById("shown");
   const said = document.getElementById("said");
   const none = document.getElementById("none");
+  const more = document.getElementById("more");
+  const step = Number(more.dataset.step);
   const order = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
 
@@ -27,13 +30,17 @@
       const by = numbers ? one.value - two.value : order.compare(one.value, two.value);
       return sign * by || one.at - two.at;
     });
-    body.append(...sorted.map((each) => each.row));
+    rows = sorted.map((each) => each.row);
+    for (const row of rows) body.append(row);
     for (const each of heads) each.setAttribute("aria-sort", "none");
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     said.textContent = `Sorted by ${head.textContent.trim()}, ${descending ? "descending" : "ascending"}.`;
+    show(step);
   }
 
-  function filter() {
+  // Rows that fit, and of those no more than the limit: a browser takes seconds to lay out ten thousand.
+  function show(most) {
+    limit = most;
     const words = word.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     for (const row of rows) {
@@ -41,18 +48,24 @@
         (!trust.value || row.dataset.trust === trust.value) &&
         (!outcome.value || row.dataset.outcome === outcome.value) &&
         words.every((each) => texts.get(row).includes(each));
-      row.hidden = !fits;
-      document.getElementById(row.dataset.section).hidden = !fits;
+      const late = count >= limit;
       count += fits;
+      for (const each of [row, document.getElementById(row.dataset.section)]) {
+        each.hidden = !fits;
+        each.classList.toggle("late", late);
+      }
     }
     none.hidden = count > 0;
-    shown.textContent = `${count} of ${rows.length} shown`;
+    more.hidden = count <= limit;
+    const first = count > limit ? `, the first ${limit} of them shown` : "";
+    shown.textContent = `${count} of ${rows.length}${first}`;
   }
 
   function open() {
     const section = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!section || !section.matches("details.agent")) return;
     section.hidden = false;
+    section.classList.remove("late");
     section.open = true;
     section.querySelector("summary").focus();
     section.scrollIntoView();
@@ -65,10 +78,11 @@
       sort(head, now === "none" ? first : now === "ascending");
     });
   }
-  for (const control of [word, trust, outcome]) control.addEventListener("input", filter);
+  for (const control of [word, trust, outcome]) control.addEventListener("input", () => show(step));
+  more.addEventListener("click", () => show(limit + step));
   document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", open);
   document.getElementById("controls").hidden = false;
-  filter();
+  show(step);
   open();
 })();

@@ -24,6 +24,10 @@ from a2a_discovery._cli.text import clean
 
 Record = Mapping[str, Any]
 
+_EARLY = """document.documentElement.classList.add("js");"""
+"""Runs before the rows are there: those past the first are then not laid out at all."""
+_STEP = 500
+"""Rows that are shown at a time, where there is a script to show more."""
 _MOST = 12
 """Kinds that one figure shows."""
 _LISTED = 100
@@ -74,8 +78,8 @@ def page(records: Sequence[Record], *, title: str, now: float) -> str:
     agents = sum(each.get("outcome") == "agent" for each in ordered)
     moment = dt.datetime.fromtimestamp(now, dt.UTC)
     policy = (
-        f"default-src 'none'; style-src 'sha256-{_hash(style)}'; script-src 'sha256-{_hash(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"script-src 'sha256-{_hash(_EARLY)}' 'sha256-{_hash(script)}'"
     )
     parts = (
         "<!DOCTYPE html>\n",
@@ -83,7 +87,7 @@ def page(records: Sequence[Record], *, title: str, now: float) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
         '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
-        f"<title>{_t(title)}: agents</title>\n<style>{style}</style>\n</head>\n<body>\n",
+        f"<title>{_t(title)}: agents</title>\n<style>{style}</style>\n<script>{_EARLY}</script>\n</head>\n<body>\n",
         '<a class="skip" href="#table">To the table</a>\n<header>\n',
         f"<h1>Agents of <bdi>{_t(title)}</bdi></h1>\n",
         f'<p class="soft">{len(ordered)} targets, {agents} agents, <time datetime="{moment.isoformat()}">'
@@ -216,7 +220,9 @@ def _table(records: Sequence[Record]) -> Iterator[str]:
     )
     for index, record in enumerate(records):
         yield _row(index, record)
-    yield '</tbody></table>\n<p class="none" id="none" hidden>Nothing fits.</p></section>\n'
+    yield '</tbody></table>\n<p class="none" id="none" hidden>Nothing fits.</p>\n'
+    yield f'<button type="button" class="more" id="more" data-step="{_STEP}" hidden>Show {_STEP} more</button>\n'
+    yield "</section>\n"
 
 
 def _row(index: int, record: Record) -> str:
@@ -245,10 +251,15 @@ def _row(index: int, record: Record) -> str:
     under = f'<span class="under mono"><bdi>{target}</bdi></span>' if name != target else ""
     outcome = _t(record.get("outcome"), 60)
     return (
-        f'<tr role="row" data-section="a{index}" data-trust="{level or ""}" data-outcome="{outcome}">'
+        f'<tr role="row"{_late(index)} data-section="a{index}" data-trust="{level or ""}" data-outcome="{outcome}">'
         f'<th scope="row" role="rowheader" data-value="{name}"><a href="#a{index}"><bdi>{name}</bdi></a>{under}</th>'
         f"{''.join(cells)}</tr>\n"
     )
+
+
+def _late(index: int, others: str = "") -> str:
+    classes = (others + ("late" if index >= _STEP else "")).strip()
+    return f' class="{classes}"' if classes else ""
 
 
 def _cell(label: str, value: object, shown: str, present: bool = True, *, number: bool = False) -> str:
@@ -279,8 +290,9 @@ def _sections(records: Sequence[Record]) -> Iterator[str]:
     for index, record in enumerate(records):
         body = "".join(_agent(record) if record.get("outcome") == "agent" else _failure(record))
         yield (
-            f'<details class="agent" id="a{index}"><summary><bdi>{_t(_name(record), 100)}</bdi>{_badge(record)}'
-            f'</summary><div>{body}<p class="back"><a href="#table">Back to the table</a></p></div></details>\n'
+            f'<details{_late(index, "agent ")} id="a{index}">'
+            f"<summary><bdi>{_t(_name(record), 100)}</bdi>{_badge(record)}</summary>"
+            f'<div>{body}<p class="back"><a href="#table">Back to the table</a></p></div></details>\n'
         )
     yield "</section>\n"
 

@@ -71,12 +71,15 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
     if not (HERE / "node_modules" / "playwright-core").is_dir():
         required("playwright-core is not installed: run `make peers`")
     page = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(page, _records(), title="targets <b>.txt")
-    command = [str(node), str(HERE / "look.mjs"), page.as_uri(), str(browser)]
+    long = page.with_name("long.html")
+    records = _records()
+    write_report(page, records, title="targets <b>.txt")
+    write_report(long, [{**records[-1], "target": f"{number}.example"} for number in range(503)], title="many")
+    command = [str(node), str(HERE / "look.mjs"), page.as_uri(), long.as_uri(), str(browser)]
     pictures = [os.environ["A2A_TEST_PICTURES"]] if "A2A_TEST_PICTURES" in os.environ else []
     done = subprocess.run([*command, *pictures], capture_output=True, check=False, timeout=120, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout) | {"page": page.as_uri()}
+    return json.loads(done.stdout) | {"page": page.as_uri(), "long": long.as_uri()}
 
 
 def _records() -> list[dict[str, Any]]:
@@ -97,7 +100,7 @@ def levels(texts: list[str]) -> list[str]:
 
 def test_nothing_is_loaded_and_nothing_goes_wrong(seen: Any) -> None:
     assert seen["errors"] == []
-    assert {url.partition("#")[0] for url in seen["requests"]} <= {seen["page"], "data:,"}
+    assert {url.partition("#")[0] for url in seen["requests"]} <= {seen["page"], seen["long"], "data:,"}
 
 
 def test_its_policy_lets_nothing_else_run_or_go_out(seen: Any) -> None:
@@ -112,7 +115,7 @@ def test_hostile_text_is_shown_as_text(seen: Any) -> None:
     assert '"<b>\'"' in seen["hostile"]
     assert (seen["pwned"], seen["title"]) == (None, "targets <b>.txt: agents")
     assert seen["elements"] == {
-        "script": 1,
+        "script": 2,
         "style": 1,
         "img": 0,
         "iframe": 0,
@@ -139,8 +142,8 @@ def test_versions_and_numbers_sort_as_such(seen: Any) -> None:
 
 
 def test_words_trust_and_outcome_filter_rows_and_sections(seen: Any) -> None:
-    assert seen["shown"] == "6 of 6 shown"
-    assert seen["filtered"] == {"names": ["Orders"], "shown": "1 of 6 shown", "sections": 1}
+    assert seen["shown"] == "6 of 6"
+    assert seen["filtered"] == {"names": ["Orders"], "shown": "1 of 6", "sections": 1}
     assert seen["nothing"] == {"names": [], "said": True}
     assert (seen["channel"], seen["refused"]) == (["Refunds"], ["tampered.example"])
 
@@ -187,3 +190,8 @@ def test_every_text_has_contrast_enough_by_day_and_by_night(seen: Any) -> None:
 
 def test_without_scripts_every_row_is_there_and_no_dead_control(seen: Any) -> None:
     assert seen["plain"] == {"rows": 6, "controls": 0}
+
+
+def test_of_many_the_first_are_shown_and_the_rest_when_asked_for(seen: Any) -> None:
+    assert seen["many"] == [[500, "503 of 503, the first 500 of them shown"], [503, "503 of 503"]]
+    assert seen["far"] == 1

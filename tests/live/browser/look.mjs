@@ -1,8 +1,9 @@
 // Opens a report in Chromium, does what a reader does, and prints what was seen as one JSON object.
-// Arguments: the URL of the page, the browser's path, and optionally a directory for screenshots.
+// Arguments: the URL of the page, that of one with more rows than are shown at once, the browser's path, and optionally
+// a directory for screenshots.
 import { chromium } from "playwright-core";
 
-const [url, executablePath, pictures] = process.argv.slice(2);
+const [url, long, executablePath, pictures] = process.argv.slice(2);
 const flags = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
@@ -135,6 +136,16 @@ try {
   const plain = watch(await (await browser.newContext({ javaScriptEnabled: false })).newPage());
   await plain.goto(url);
   seen.plain = { rows: await plain.locator("table.agents tbody tr:visible").count(), controls: await plain.locator("#controls:visible").count() };
+
+  const many = watch(await browser.newPage());
+  await many.goto(long);
+  const rows = many.locator("table.agents tbody tr:visible");
+  const told = async () => [await rows.count(), await many.locator("#shown").textContent()];
+  seen.many = [await told()];
+  await many.goto(long + "#a502");
+  seen.far = await many.locator("#a502[open]:visible").count();
+  await many.locator("#more").click();
+  seen.many.push(await told());
   console.log(JSON.stringify(seen));
 } finally {
   await browser.close();
