@@ -15,6 +15,9 @@ from typing import Any
 
 CONCURRENCY = 64
 
+# Installed here, and needed by neither side: httpx would load its own command, and hishel its Redis storage.
+sys.modules["click"] = sys.modules["redis"] = None  # type: ignore[assignment]
+
 
 async def _all(bases: Iterable[str], one: Callable[[str], Awaitable[object]]) -> None:
     left = iter(bases)

@@ -17,8 +17,9 @@ from benchmarks.table import Result, against, row
 ROUNDS = 25
 
 _MODEL = "from pydantic import BaseModel"
-_NO_COMMAND = "import sys; sys.modules['click'] = None"
-"""httpx loads its own command where click and rich are installed, as here: the other side shall not pay for that."""
+_BARE = "import sys; sys.modules['click'] = sys.modules['redis'] = None; "
+"""Optional libraries that are installed here and that neither side needs: httpx loads its own command where click is,
+and hishel its Redis storage where redis is."""
 
 _DISCOVER = """
 import asyncio, sys
@@ -37,7 +38,7 @@ asyncio.run(main())
 def imports() -> Iterator[Result]:
     """The import alone."""
     base, ours, whole, other = _fresh(
-        "pass", "import a2a_discovery", "from a2a_discovery import Discovery", f"{_NO_COMMAND}; import httpx; {_MODEL}"
+        "pass", "import a2a_discovery", "from a2a_discovery import Discovery", f"import httpx; {_MODEL}"
     )
     yield against("import a2a_discovery, against httpx and pydantic", ours - base, other - base, aim=1.3)
     yield against("from a2a_discovery import Discovery, against the same", whole - base, other - base, aim=None)
@@ -57,7 +58,7 @@ def new_process() -> Iterator[Result]:
         base, ours, other = _fresh(
             "pass",
             _DISCOVER,
-            f"{_NO_COMMAND}; import httpx, hishel.httpx, joserfc.jws, joserfc.jwk; {_MODEL}",
+            f"import httpx, hishel.httpx, joserfc.jws, joserfc.jwk; {_MODEL}",
             arguments=(str(store), target, "fresh"),
         )
     yield against("new process, warm SQLite, against the imports alone", ours - base, other - base, aim=1.6)
@@ -69,7 +70,7 @@ def _fresh(*programs: str, arguments: tuple[str, ...] = ()) -> list[float]:
     for turn in range(ROUNDS + 2):
         for index, program in enumerate(programs):
             start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", program, *arguments], check=True)
+            subprocess.run([sys.executable, "-c", _BARE + program, *arguments], check=True)
             if turn > 1:
                 taken[index].append(time.perf_counter() - start)
     return [statistics.median(each) for each in taken]
