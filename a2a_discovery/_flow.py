@@ -207,7 +207,7 @@ def _accept(
 ) -> Flow[Found]:
     """Steps 3 to 5 for an answer, which is kept only when all of them passed."""
     answer, entry = located.answer, located.entry
-    provenance = _provenance(located, settings.network)
+    provenance = provenance_of(located, settings.network)
     digest = hashlib.sha256(answer.body).digest() if answer.url and not located.inline else b""
     before = known(digest) if digest and answer.cache != "stale" else None
     if before is not None and not still_holds(before, provenance, now):
@@ -256,7 +256,8 @@ def read(document: JSON, url: str | None, settings: Settings) -> Reading:
         raise error.at(step="read", url=url) from None
 
 
-def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
+def provenance_of(located: Located, network: NetworkPolicy) -> Provenance:
+    """How a card came to us: what its channel says about it, before any signature."""
     answer = located.answer
     if not answer.url:
         return Provenance(

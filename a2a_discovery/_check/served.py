@@ -26,10 +26,10 @@ from a2a_discovery._check.subject import Subject, objects, text, worst_first
 from a2a_discovery._effects import Fetch, Fetched, Flow
 from a2a_discovery._entries import find_card
 from a2a_discovery._finding import Finding
-from a2a_discovery._hosts import is_loopback, same_site
+from a2a_discovery._flow import provenance_of
 from a2a_discovery._locate import OLD_WELL_KNOWN, WELL_KNOWN, Asking, Located
 from a2a_discovery._trust.verify import Provenance, verify
-from a2a_discovery._urls import host_of, split
+from a2a_discovery._urls import split
 from a2a_discovery.errors import CardError, DiscoveryError
 from a2a_discovery.policy import Limits, NetworkPolicy, TrustPolicy
 
@@ -95,7 +95,7 @@ def check_served(target: Any, how: How) -> Flow[Checked]:
         check_answer(subject, answer)
         confirmed = yield from _ask_again(subject, located, how)
     reading = _read(located.document, base, how)
-    provenance = _provenance(located, how.network)
+    provenance = provenance_of(located, how.network)
     report = None
     if reading is not None:
         report = yield from _verified(reading, provenance, how)
@@ -224,24 +224,6 @@ def _same_agent(subject: Subject, card: Mapping[str, JSON]) -> bool:
 
 def _endpoints(value: Mapping[str, JSON]) -> set[str]:
     return {text(entry.get("url")) for _, entry in objects(value.get("supportedInterfaces"))}
-
-
-def _provenance(located: Located, network: NetworkPolicy) -> Provenance:
-    answer = located.answer
-    authority, asked = split(answer.url).host, split(answer.requested).host
-    hops = [host for url in (*answer.redirects, answer.url) if (host := host_of(url))]
-    return Provenance(
-        authority=authority,
-        asked=asked,
-        channel=answer.channel,
-        url=None if located.inline else answer.url,
-        inline=located.inline,
-        publisher=located.entry.publisher if located.entry is not None else None,
-        walked_from=located.walked_from,
-        crossed_site=not all(same_site(hop, asked, local=network.loopback) for hop in hops),
-        local=network.loopback,
-        loopback=network.loopback and is_loopback(authority),
-    )
 
 
 def _unique(findings: tuple[Finding, ...]) -> list[Finding]:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import textwrap
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -269,8 +269,12 @@ async def extended(walk: Walk) -> None:
 STEPS = (first_look, from_cache, unchanged, who_vouches, tampered, rotated, interface, extended)
 
 
-async def walk_through(console: Console) -> None:
+async def walk_through(console: Console, card: dict[str, Any]) -> None:
     """All steps, on one embedded agent.
+
+    Args:
+        console: where it is shown.
+        card: the agent's.
 
     Raises:
         NotShownError: a step came out otherwise.
@@ -279,7 +283,7 @@ async def walk_through(console: Console) -> None:
     from a2a_discovery.testing import Clock, FakeAgent
 
     clock = Clock()
-    agent = FakeAgent(HOST, card=CARD, extended=True, token=TOKEN, clock=clock)
+    agent = FakeAgent(HOST, card=card, extended=True, token=TOKEN, clock=clock)
     async with (
         agent.serve(name=HOST) as running,
         Discovery(trust=TrustPolicy(require=Trust.SIGNED), network=running.network, clock=clock) as discovery,
@@ -291,7 +295,7 @@ async def walk_through(console: Console) -> None:
             await step(walk)
 
 
-def run() -> Exit:
+def run(card: dict[str, Any] = CARD) -> Exit:
     """Walk, and say whether every step happened."""
     try:
         import trustme  # noqa: F401
@@ -303,7 +307,7 @@ def run() -> Exit:
         return Exit.FAILURE
     console = Console(highlight=False)
     try:
-        asyncio.run(walk_through(console))
+        asyncio.run(walk_through(console, card))
     except NotShownError as failed:
         print(f"\nthe demo FAILED: not so, that {failed}", file=sys.stderr)
         return Exit.FAILURE

@@ -47,8 +47,6 @@ async def test_a_token_that_is_let_in_where_it_must_not_fails_the_step(walk):
         await demo.extended(walk)
 
 
-def test_an_error_ends_the_demo_with_1_and_says_so(capsys, monkeypatch):
-    monkeypatch.setattr(demo, "CARD", {"name": "no card"})
-
-    assert demo.run() == 1
+def test_an_error_ends_the_demo_with_1_and_says_so(capsys):
+    assert demo.run({"name": "no card"}) == 1
     assert "the demo FAILED" in capsys.readouterr().err
