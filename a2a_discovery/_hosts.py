@@ -159,6 +159,17 @@ def is_single_label(host: str) -> bool:
     return "." not in host and literal(host) is None
 
 
+# Names that every network may use for itself: RFC 6762 and clusters, ICANN's choice for private use, RFC 8375.
+_PRIVATE_NAMES = (".local", ".internal", ".home.arpa", ".localdomain")
+
+
+def is_private_name(host: str) -> bool:
+    """Whether a host, by its name alone, is of a private network: one label, ``*.internal``, ``*.local``."""
+    if is_loopback(host) or literal(host) is not None:
+        return False
+    return is_single_label(host) or host.endswith(_PRIVATE_NAMES)
+
+
 @functools.lru_cache(maxsize=4096)
 def site(host: str) -> str:
     """The registrable domain of a host by the Public Suffix List, private part included.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from a2a_discovery._finding import Finding, pointer
-from a2a_discovery._hosts import Address, address_kind, ascii_host, is_loopback, literal, same_site
+from a2a_discovery._hosts import Address, address_kind, ascii_host, is_loopback, is_private_name, literal, same_site
 from a2a_discovery._urls import pieces, split
 from a2a_discovery.errors import InterfaceError
 from a2a_discovery.policy import NetworkPolicy
@@ -138,6 +138,7 @@ _URL_REASONS = {
     "unroutable-host": "the host is a wildcard address: nobody can connect to it",
     "loopback-url": "the host is the caller's own machine",
     "private-address": "the address is private",
+    "internal-host": "the name exists in a private network alone",
     "grpc-target": "gRPC is reached at host:port, dns:///host:port or https://host:port, without a path",
     "http-url": "plain http; A2A section 7.1 wants TLS",
     "other-site": "the host is on another site than the card's authority",
@@ -218,6 +219,8 @@ def _unreachable(host: str, scheme: str, network: NetworkPolicy, origin: Origin)
         code = _bad_address(address, network)
         if code is not None:
             return code
+    if is_private_name(host) and not network.allow_private:
+        return "internal-host"
     plain = scheme in ("http", "ws")
     if plain and not (network.allow_http or (loopback and network.loopback and origin.local)):
         return "http-url"
@@ -270,6 +273,7 @@ _HINTS = {
     "loopback-url": "for development, network=NetworkPolicy.local(); or replace_local_hosts=True",
     "unroutable-host": "use replace_local_hosts=True to call the host the card came from",
     "private-address": "on a private network, network=NetworkPolicy(allow_private=True)",
+    "internal-host": "on a private network, network=NetworkPolicy(allow_private=True)",
     "http-url": "where plain http is acceptable, network=NetworkPolicy(allow_http=True)",
 }
 

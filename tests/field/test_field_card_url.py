@@ -105,6 +105,23 @@ async def test_a_refused_address_is_told_by_its_field_its_rule_and_the_url_of_th
     assert "allow_private=True" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(
+    "host", ["backend:8443", "tides.prod.svc.cluster.local", "tides.internal", "printer.local", "nas.home.arpa"]
+)
+async def test_a_name_of_a_private_network_is_called_only_by_whoever_is_in_it(
+    find: Any, serve: Any, card: Any, interface: Any, host: str
+) -> None:
+    """B032, B036"""
+    agent = serve(card(supportedInterfaces=[interface(f"https://{host}/a2a"), interface()]))
+
+    found = await find("a.example", agent)
+    inside = await find("a.example", agent, network=NetworkPolicy(allow_private=True))
+
+    assert found.interface.url == "https://a.example/a2a"
+    assert [(each.code, each.pointer) for each in found.skipped] == [("internal-host", "/supportedInterfaces/0/url")]
+    assert inside.interface.url == f"https://{host}/a2a"
+
+
 async def test_an_inner_address_in_the_old_half_of_a_hybrid_card_is_seen_as_well(
     find: Any, serve: Any, card: Any, old_card: Any, interface: Any
 ) -> None:
