@@ -96,8 +96,7 @@ def compare(report: TrustReport, past: Past | None, policy: TrustPolicy, hosts: 
         return "its signatures verified before, and none does now"
     if report.level < past.level and best_match(policy.keys, hosts) is not None:
         return "it verified with a pinned key before, and none of the pinned keys verifies it now"
-    verified = [check for check in report.signatures if check.status == "verified"]
-    if not any(familiar(check, past) for check in verified):
+    if not any(familiar(check, past) for check in _vouching(report)):
         return "it is signed with a key, and through a key host, that were never seen at this location"
     return None
 
@@ -108,7 +107,9 @@ def judge_continuity(report: TrustReport, past: Past | None, provenance: Provena
     Raises:
         TrustError: ``downgraded``, with the report.
     """
-    hosts = [host for host in (provenance.authority, provenance.asked) if host is not None]
+    # Of a card with no host of its own, the caller's patterns match the hosts of the interfaces.
+    own = (provenance.authority, provenance.asked) if provenance.hosted else report.hosts
+    hosts = [host for host in own if host is not None]
     reason = None if policy.unsafe_reason is not None else compare(report, past, policy, hosts)
     if reason is None:
         return
@@ -138,9 +139,9 @@ def rolled_back(version: str, past: Past | None) -> tuple[Finding, ...]:
 def remember(report: TrustReport, version: str, past: Past | None) -> Past:
     """What is remembered once a card was accepted."""
     past = past if past is not None else Past()
-    verified = [check for check in report.signatures if check.status == "verified"]
     past = replace(past, level=max(past.level, report.level))
     if report.level >= Trust.SIGNED:
+        verified = _vouching(report)
         past = replace(
             past,
             jku_hosts=_newest(past.jku_hosts, (_jku_host(check) for check in verified), _KEPT_HOSTS),
@@ -148,6 +149,11 @@ def remember(report: TrustReport, version: str, past: Past | None) -> Past:
         )
     highest = version if past.version is None or _below(past.version, version) else past.version
     return replace(past, authority=report.authority, version=highest[:64])
+
+
+def _vouching(report: TrustReport) -> list[SignatureCheck]:
+    """The signatures that raise a level: one over something else than the interfaces continues nothing."""
+    return [check for check in report.signatures if check.status == "verified" and check.interfaces_covered]
 
 
 def _jku_host(check: SignatureCheck) -> str | None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_discovery import SignatureCheck, Trust, TrustPolicy, TrustReport
-from a2a_discovery._trust.continuity import Past, compare, decode_past, familiar, location_of, remember, rolled_back
+from a2a_discovery import SignatureCheck, Trust, TrustError, TrustPolicy, TrustReport
+from a2a_discovery._trust.continuity import (
+    Past,
+    compare,
+    decode_past,
+    familiar,
+    judge_continuity,
+    location_of,
+    remember,
+    rolled_back,
+)
+from a2a_discovery._trust.places import Provenance
 
 HOSTS = ("shop.example",)
 
@@ -25,6 +36,7 @@ def check(**changes: Any) -> SignatureCheck:
             "key_source": "same-site-jku",
             "thumbprint": "T1",
             "form": "spec",
+            "interfaces_covered": True,
             **changes,
         }
     )
@@ -53,8 +65,10 @@ def test_what_is_remembered_is_authority_level_key_host_key_and_version() -> Non
     [
         report(level=Trust.CHANNEL),
         report(check(status="bad-signature"), level=Trust.CHANNEL),
-        report(check(), level=Trust.CHANNEL),  # verified, but its interfaces are not covered
+        report(check(interfaces_covered=False), level=Trust.CHANNEL),  # verified, but its interfaces are not covered
         report(check(jku="https://other.shop.example/j", thumbprint="T2")),
+        # a seen signature beside the new one, yet over something else than the interfaces
+        report(check(jku="https://other.shop.example/j", thumbprint="T2"), check(index=1, interfaces_covered=False)),
     ],
 )
 def test_a_card_that_proves_less_than_before_is_a_downgrade(now: TrustReport) -> None:
@@ -156,3 +170,27 @@ def test_path_query_and_port_are_part_of_a_location() -> None:
 @given(st.binary(max_size=200) | st.none())
 def test_a_damaged_record_is_no_record(record: bytes | None) -> None:
     assert decode_past(record) is None or isinstance(decode_past(record), Past)
+
+
+def test_a_key_that_does_not_cover_the_interfaces_is_not_remembered() -> None:
+    beside = check(index=1, thumbprint="T9", jku="https://other.shop.example/j", interfaces_covered=False)
+
+    past = remember(report(check(), beside), "1", None)
+
+    assert (past.thumbprints, past.jku_hosts) == (("T1",), ("keys.shop.example",))
+
+
+def test_pins_of_a_card_in_a_catalog_are_found_by_the_hosts_of_its_interfaces() -> None:
+    """Its key host was seen before, so only the pin says that a key of the caller's choice is missing."""
+    provenance = Provenance(authority="catalog.example", asked="catalog.example", channel="tls", inline=True)
+    past = Past(authority="shop.example", level=Trust.PINNED, jku_hosts=("keys.shop.example",))
+    now = replace(report(check()), hosts=("shop.example",))
+
+    with pytest.raises(TrustError) as refusal:
+        judge_continuity(now, past, provenance, TrustPolicy(keys={"shop.example": OTHER}))
+
+    assert refusal.value.code == "downgraded"
+    judge_continuity(now, past, provenance, TrustPolicy(keys={"catalog.example": OTHER}))
+
+
+OTHER = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}  # RFC 8037 appendix A.2
