@@ -150,10 +150,19 @@ def _differences(first: Any, second: Any, fields: _Fields, place: _Path) -> Iter
 
 
 def _same_texts(first: Any, second: Any) -> bool:
-    """Whether two values are one text, or lists of the same texts: most of a card, seen here without going into it."""
-    if type(first) is str:
-        return bool(first == second)
-    return type(first) is list and first == second and all(type(each) is str for each in first)
+    """Whether two values are the same text, list of texts, or flat object of these: most of a card.
+
+    It goes no deeper, so that nothing is looked at again at each level, and where Python takes 1 for true.
+    """
+    if type(first) is dict:
+        flat = all(type(each) is str or _is_texts(each) for each in first.values())
+    else:
+        flat = type(first) is str or _is_texts(first)
+    return flat and bool(first == second)
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and all(type(each) is str for each in value)
 
 
 def _member(first: Any, second: Any, field: Field | None, place: _Path) -> Iterator[_Path]:
@@ -173,7 +182,7 @@ def _member(first: Any, second: Any, field: Field | None, place: _Path) -> Itera
 def _elements(first: list[Any], second: list[Any], inner: _Fields, place: _Path) -> Iterator[_Path]:
     if len(first) == len(second):
         for index, (one, other) in enumerate(zip(first, second, strict=True)):
-            if type(one) is not str or one != other:
+            if not _same_texts(one, other):
                 yield from _differences(one, other, inner, (*place, index))
         return
     matched = 0
