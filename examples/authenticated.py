@@ -1,19 +1,15 @@
-"""From a bare domain to a reply from an agent that asks who calls: ``python authenticated.py shop.example hi``.
-
-The token is read from the environment, ``SHOP_TOKEN``. Extra: ``a2a``.
-"""
+"""From a bare domain to a reply from an agent that asks who calls. Extra: ``a2a``."""
 
 import asyncio
-import os
-import sys
 
 from a2a.helpers import get_stream_response_text, new_text_message
 from a2a.types import Role, SendMessageRequest
 
 from a2a_discovery import Credentials, discover
+from a2a_discovery.testing import FakeAgent, Reply
 
 
-async def main(target, text, token, **options):
+async def ask(target, text, token, **options):
     agent = await discover(target, **options)
     agent = await agent.upgrade(Credentials(bearer=token))  # the extended card, verified by the same rules
     async with await agent.connect() as client:  # bound to the interface, its tenant and version, and the token
@@ -21,5 +17,23 @@ async def main(target, text, token, **options):
         return [get_stream_response_text(event) async for event in client.send_message(request)]
 
 
+async def main() -> None:
+    shop = FakeAgent("shop.example", extended=True)
+    shop.replies["/a2a/v1"] = lambda request: answer(shop, request)
+    async with shop.serve() as running:
+        print("reply:", *await ask(running.url, "Where is my order?", "let-me-in", network=running.network))
+    print("the token was shown to:", {request.host for request in shop.requests if request.authorization})
+
+
+def answer(shop, request):
+    call = request.json()
+    if call["method"] != "SendStreamingMessage" or shop.admits(request) != 200:
+        return None  # the fake agent itself knows what to say
+    said = call["params"]["message"]["parts"][0]["text"]
+    message = {"messageId": "m-1", "role": "ROLE_AGENT", "parts": [{"text": f"You asked: {said}"}]}
+    reply = {"jsonrpc": "2.0", "id": call["id"], "result": {"message": message}}
+    return Reply.json(reply)
+
+
 if __name__ == "__main__":
-    print(*asyncio.run(main(*sys.argv[1:3], os.environ["SHOP_TOKEN"])))
+    asyncio.run(main())

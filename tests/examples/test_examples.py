@@ -9,6 +9,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PRINTED = {
+    "authenticated": ["reply: You asked: Where is my order?", "the token was shown to: {'localhost'}"],
     "one_line": [
         "who:     Shop",
         "where:   https://localhost:",

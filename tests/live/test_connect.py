@@ -27,7 +27,7 @@ def example():
     spec = importlib.util.spec_from_file_location("authenticated", EXAMPLE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.main
+    return module.ask
 
 
 async def test_the_example_gets_its_answer_from_the_python_server(python_peer, tls, example):
