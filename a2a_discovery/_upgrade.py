@@ -22,10 +22,11 @@ from a2a_discovery._extended import (
     grpc_url,
     unsigned_note,
 )
-from a2a_discovery._finding import Finding, pointer
+from a2a_discovery._finding import Finding
 from a2a_discovery._flow import Found, Settings, earlier, judged, read
 from a2a_discovery._select import major_minor
 from a2a_discovery._trust.continuity import location_of
+from a2a_discovery._trust.covered import is_covered
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import AuthError, CardError, ExtendedCardError
 from a2a_discovery.policy import Trust
@@ -188,15 +189,19 @@ def _security(public: Found, settings: Settings) -> tuple[dict[str, Any], tuple[
     """The schemes and requirements that may be followed: where more than a channel is required, the covered ones."""
     card, reading, report = public.reading.card, public.reading, public.report
 
-    def covered(*tokens: str | int) -> bool:
-        place = reading.origin(pointer(*tokens))
-        return not any(
-            each == place or each.startswith(place + "/") or place.startswith(each + "/") for each in report.uncovered
-        )
+    # A card with no host of its own is handed out as it was signed: what was not is not there.
+    uncovered = report.uncovered if public.provenance.hosted or public.extended else ()
 
-    schemes = {name: each for name, each in card.security_schemes.items() if covered("securitySchemes", name)}
+    def covered(message: str, *place: str | int) -> bool:
+        return is_covered(reading, uncovered, message, *place)
+
+    schemes = {
+        name: each for name, each in card.security_schemes.items() if covered("SecurityScheme", "securitySchemes", name)
+    }
     requirements = tuple(
-        each for index, each in enumerate(card.security_requirements) if covered("securityRequirements", index)
+        each
+        for index, each in enumerate(card.security_requirements)
+        if covered("SecurityRequirement", "securityRequirements", index)
     )
     complete = len(schemes) == len(card.security_schemes) and len(requirements) == len(card.security_requirements)
     if complete or settings.trust.require > Trust.CHANNEL:
