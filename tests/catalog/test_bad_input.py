@@ -10,15 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from a2a_discovery import CardError, CatalogEntry, Discovery, DiscoveryError, FetchError, Limits
+from a2a_discovery import CardError, CatalogEntry, Discovery, DiscoveryError, FetchError, Limits, NotFoundError
 from a2a_discovery._catalog.entry import Follow, Skipped, publisher_of
 from a2a_discovery._catalog.links import linked_catalogs
 from a2a_discovery._catalog.project import project
 from a2a_discovery._catalog.registry import Call, next_of, offset, token
 from a2a_discovery._catalog.stream import read_document
 from a2a_discovery._catalog.ucp import profile_keys
-from a2a_discovery._catalog.urls import absolute
+from a2a_discovery._catalog.urls import absolute, is_plain
 from a2a_discovery._finding import Finding
+from a2a_discovery._urls import split
 from a2a_discovery.registries import REGISTRIES
 
 A2A = "application/a2a-agent-card+json"
@@ -271,3 +272,33 @@ async def test_a_projection_of_the_callers_that_fails_is_the_documents_fault(dis
 
     assert caught.value.code == "not-a-catalog"
     assert "KeyError" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["a..example", "a-.example", "-a.example", ".example", "a.example.", "a" * 64 + ".example", "a." * 150 + "example",
+     "1.2.3", "a.0x7f", "a.1e", "127.1"],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["", "/", "/card.json"])
+def test_a_url_whose_host_is_none_is_no_plain_one(host: str, path: str) -> None:
+    """It is handed on unread where it is plain: so nothing that cannot be taken apart may be."""
+    url = f"https://{host}{path}"
+
+    place = absolute(url, "")
+
+    assert place is None or split(place).host
+
+
+@given(st.from_regex(r"\Ahttps?://[a-z0-9.-]{1,80}(/[a-z.]{0,5})?\Z"))
+def test_whatever_is_plain_can_be_taken_apart(url: str) -> None:
+    assert not is_plain(url) or split(url).normal == url + ("/" if url.count("/") == 2 else "")
+
+
+async def test_a_card_url_without_a_host_costs_only_its_row(discovery: Any, web: Any) -> None:
+    rows = ["https://a..example/", {"base_url": "https://a-.example", "id": "x"}]
+    web.put("https://list.example/agents.json", rows)
+
+    with pytest.raises(NotFoundError) as none:
+        await discovery().discover("https://list.example/agents.json")
+
+    assert none.value.code == "no-card"
