@@ -23,7 +23,7 @@ from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint
 from a2a_discovery._http.freshness import Copy
 from a2a_discovery._http.keeper import Keeper, Pending
-from a2a_discovery._http.lease import LIFETIME, Lease, Leases
+from a2a_discovery._http.lease import PATIENCE, Lease, Leases
 from a2a_discovery._http.shelf import Note
 from a2a_discovery._urls import host_of, split, without_userinfo
 from a2a_discovery.errors import FetchError
@@ -230,7 +230,7 @@ class Fetcher:
     async def _in_turn(self, fetch: Fetch, key: str, missing: str | None, leases: Leases) -> Fetched:
         """Ask the origin while no other worker does; where one did, and kept what came, that is the answer."""
         lease: Lease | None = None
-        fresh, again, until = None, True, asyncio.get_running_loop().time() + LIFETIME
+        fresh, again, until = None, True, asyncio.get_running_loop().time() + PATIENCE
         try:
             while again and fresh is None:
                 lease, again = await leases.turn(key, until=until)

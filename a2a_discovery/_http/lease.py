@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from a2a_discovery._http.shelf import Note
 
-LIFETIME = 5.0
-"""Seconds that a lease lasts, and that anybody waits for others in all. A card and its keys are fetched and judged
-well within one, on a busy machine in two; who takes longer is dead, or so slow that asking too costs less than waiting.
-It is half of what one fetch may take."""
-TICK = 0.02
+LIFETIME = 3.0
+"""Seconds that a lease lasts unless it is extended, as a living holder does every second: how long a dead one delays
+the others. A busy event loop, or a garbage collection, may well be late by one second, hardly by two."""
+HELD = 15.0
+"""Seconds that a lease is extended at most: a fetch takes 10 at most by default, keys and the verdict the rest. One
+that nobody gives back ends all the same."""
+PATIENCE = 10.0
+"""Seconds that anybody waits for others in all: as long as he would wait for the origin itself."""
+TICK = 0.05
 """Seconds between two looks at the leases that are waited for: one request for all of them, and much shorter than what
 is waited for."""
 QUIET = 1.0
@@ -38,6 +42,10 @@ class Shared(Protocol):
 
     async def holders(self, keys: Sequence[str]) -> list[str | None]:
         """The tokens under keys, in order."""
+        ...
+
+    async def extend(self, tokens: Mapping[str, str], seconds: float) -> None:
+        """Let tokens, by key, stand for so long from now, where they still do."""
         ...
 
     async def free(self, key: str, token: str, seconds: float | None) -> None:
@@ -64,6 +72,8 @@ class Lease:
 
     key: str
     token: str
+    since: float = 0.0
+    """By the loop's clock."""
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +101,8 @@ class Leases:
         self._held: dict[str, Lease] = {}
         self._waiting: set[_Waiter] = set()
         self._looking: asyncio.Task[None] | None = None
-        self._freeing: set[asyncio.Task[Any]] = set()
+        self._extending: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def turn(self, key: str, *, until: float) -> tuple[Lease | None, bool]:
         """Take the turn at a key, or wait until whoever has it is done.
@@ -106,7 +117,8 @@ class Leases:
         """
         if key in self._held:
             return None, False  # this process asks for it already, as something else: it would wait for itself
-        lease = Lease(key=key, token=uuid.uuid4().hex)
+        loop = asyncio.get_running_loop()
+        lease = Lease(key=key, token=uuid.uuid4().hex, since=loop.time())
         try:
             holder = await self._attempt("lease", lambda: self._store.take(key, lease.token, LIFETIME), NOTHING)
         except BaseException:
@@ -114,8 +126,10 @@ class Leases:
             raise
         if holder is None or holder == lease.token:
             self._held[key] = lease
+            if self._extending is None:
+                self._extending = loop.call_later(LIFETIME / 3, self._extend)
             return lease, False
-        if holder == NOTHING or asyncio.get_running_loop().time() >= until:
+        if holder == NOTHING or loop.time() >= until:
             return None, False
         return None, await self._change(key, holder, until) != NOTHING
 
@@ -134,19 +148,33 @@ class Leases:
         """Give everything back, and wait for nobody any more."""
         for lease in list(self._held.values()):
             self.free(lease, missed=False)
+        if self._extending is not None:
+            self._extending.cancel()
+            self._extending = None
         if self._looking is not None:
             self._looking.cancel()
             with suppress(asyncio.CancelledError):
                 await self._looking
             self._looking = None
-        if self._freeing:
-            await asyncio.wait(self._freeing)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     def _free(self, lease: Lease, seconds: float | None) -> None:
-        work = self._attempt("lease", lambda: self._store.free(lease.key, lease.token, seconds), None)
-        task: asyncio.Task[Any] = asyncio.ensure_future(work)
-        self._freeing.add(task)
-        task.add_done_callback(self._freeing.discard)
+        self._behind(lambda: self._store.free(lease.key, lease.token, seconds))
+
+    def _extend(self) -> None:
+        """Let what is held stand for longer, and come back in a while, as long as anything is held."""
+        loop = asyncio.get_running_loop()
+        tokens = {key: lease.token for key, lease in self._held.items() if loop.time() - lease.since < HELD}
+        self._extending = None
+        if tokens:
+            self._behind(lambda: self._store.extend(tokens, LIFETIME))
+            self._extending = loop.call_later(LIFETIME / 3, self._extend)
+
+    def _behind(self, work: Callable[[], Awaitable[Any]]) -> None:
+        task: asyncio.Task[Any] = asyncio.ensure_future(self._attempt("lease", work, None))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _change(self, key: str, holder: str, until: float) -> str | None:
         """What stands under a key once it is something else than now; `NOTHING` where that takes too long."""

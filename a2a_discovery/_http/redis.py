@@ -11,7 +11,7 @@ import hashlib
 import json
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -92,6 +92,12 @@ each(function(variant, name, at)
 end)
 """
 )
+# KEYS: leases; ARGV: milliseconds, then their tokens
+_EXTEND = """
+for i, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[i + 1] then redis.call('PEXPIRE', key, ARGV[1]) end
+end
+"""
 _FREE = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return end
 if ARGV[3] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
@@ -204,6 +210,12 @@ class RedisStore(Store):
         with _ours():
             found = await self._client.mget([f"{LEASES}:{key}" for key in keys])
         return [_text(each) for each in found]
+
+    async def extend(self, tokens: Mapping[str, str], seconds: float) -> None:
+        """Let tokens, by key, stand for so long from now, where they still do."""
+        keys = [f"{LEASES}:{key}" for key in tokens]
+        with _ours():
+            await self._client.eval(_EXTEND, len(keys), *keys, _milliseconds(seconds), *tokens.values())
 
     async def free(self, key: str, token: str, seconds: float | None) -> None:
         """Take a token away, if it still stands there; with ``seconds``, `NOTHING` stands there for so long."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -122,6 +122,7 @@ class Common(Plain):
         super().__init__()
         self.leases: dict[str, str] = {}
         self.lasting: dict[str, float | None] = {}
+        self.extended: dict[str, str] = {}
 
     async def take(self, key: str, token: str, seconds: float) -> str | None:
         self.lasting[token] = seconds
@@ -129,6 +130,9 @@ class Common(Plain):
 
     async def holders(self, keys: Sequence[str]) -> list[str | None]:
         return [self.leases.get(key) for key in keys]
+
+    async def extend(self, tokens: Mapping[str, str], seconds: float) -> None:
+        self.extended.update(tokens)
 
     async def free(self, key: str, token: str, seconds: float | None) -> None:
         if self.leases.get(key) != token:

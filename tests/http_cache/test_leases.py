@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -13,7 +14,8 @@ import pytest
 from a2a_discovery import Discovery, TrustPolicy
 from a2a_discovery._effects import Fetch
 from a2a_discovery._http.cache import Cache
-from a2a_discovery._http.lease import LIFETIME, QUIET
+from a2a_discovery._http.lease import HELD, LIFETIME, QUIET
+from a2a_discovery._http.redis import LEASES
 from a2a_discovery.errors import DiscoveryError, FetchError, TrustError
 from a2a_discovery.testing import Clock, FakeAgent, Reply
 
@@ -181,14 +183,46 @@ def lapse(common_storage: Any, request: pytest.FixtureRequest) -> Any:
 
             key = worker.fetcher._key(FETCH)
             async with Redis.from_url(request.getfixturevalue("redis_url")) as client:
-                left = await client.pttl(f"a2a-discovery:lease:1:{key}")
+                left = await client.pttl(f"{LEASES}:{key}")
                 assert 0 < left <= LIFETIME * 1000
-                await client.delete(f"a2a-discovery:lease:1:{key}")
+                await client.delete(f"{LEASES}:{key}")
 
     return over
 
 
-async def test_nobody_waits_longer_than_a_lease_lasts(
+async def test_a_living_holder_keeps_its_turn_and_one_that_is_never_given_back_ends(
+    workers: list[Any], origin_of_all: Origin, common_storage: Any, request: pytest.FixtureRequest
+) -> None:
+    first = asyncio.create_task(workers[0].fetcher.fetch(FETCH))
+    await origin_of_all.arrived.get()
+    leases, key = workers[0].fetcher._keeper.leases, workers[0].fetcher._key(FETCH)
+    token = leases._held[key].token
+
+    async def extended() -> None:
+        leases._extend()
+        await asyncio.gather(*leases._tasks)
+
+    if "redis" in request.node.name:
+        from redis.asyncio import Redis
+
+        async with Redis.from_url(request.getfixturevalue("redis_url")) as client:
+            await client.pexpire(f"{LEASES}:{key}", 500)
+            await extended()
+            assert 500 < await client.pttl(f"{LEASES}:{key}") <= LIFETIME * 1000
+            await client.set(f"{LEASES}:{key}", "another's", px=500)
+            await extended()
+            assert await client.pttl(f"{LEASES}:{key}") <= 500
+    else:
+        await extended()
+        assert common_storage.extended == {key: token}
+        common_storage.extended.clear()
+        leases._held[key] = replace(leases._held[key], since=asyncio.get_running_loop().time() - HELD)
+        await extended()
+        assert common_storage.extended == {}
+    first.cancel()
+
+
+async def test_nobody_waits_longer_than_he_has_patience(
     workers: list[Any], origin_of_all: Origin, common_storage: Any
 ) -> None:
     from a2a_discovery._http.lease import Leases
