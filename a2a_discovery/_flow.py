@@ -7,7 +7,7 @@ Pure generators: they yield what they want fetched and are sent the answers (`_e
 3. **read** the answer: strict JSON, the 1.0 shape, findings;
 4. **verify** the signatures on the document as it was received, then judge the facts by the caller's policy;
 5. **select** the first interface that the caller can speak;
-6. **extend**, after authentication: the extended card, by the same steps 2 to 5.
+6. **extend**, after authentication: the extended card, by the same steps 2 to 5 (`_upgrade.extend` calls them).
 
 A card that fails in 3, 4 or 5 is never handed out, never kept, and never replaces a good one.
 """
