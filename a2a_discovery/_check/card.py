@@ -90,7 +90,8 @@ def check_document(
         if seen.empty and upgraded.readable and not subject.legacy:
             check_signing(subject)
     subject.take(found)
-    return _without_secrets(worst_first(subject.found, subject.left_out))
+    findings = worst_first(subject.found, subject.left_out)
+    return _without_secrets(findings) if seen.long_names else findings
 
 
 def subject_of(document: JSON, *, url: str | None, strict: bool) -> Subject:

@@ -20,6 +20,7 @@ _TUNNELS = (
     ".localhost.run", ".lhr.life", ".serveo.net", ".devtunnels.ms", ".tunnelmole.net", ".pinggy.link", ".bore.pub",
 )  # fmt: skip
 _SAMPLES = ("example.com", "example.net", "example.org")  # RFC 2606 section 3
+_USUAL, _LOCAL = NetworkPolicy(), NetworkPolicy.local()
 _SHARED = re.compile("|".join(map(re.escape, (*_TUNNELS, *_SAMPLES))), re.IGNORECASE)
 
 
@@ -39,8 +40,8 @@ def check_interfaces(subject: Subject) -> None:
 def _reach(subject: Subject) -> tuple[NetworkPolicy, Origin]:
     host = host_of(subject.url) if subject.url is not None else None
     if host is not None and is_loopback(host):
-        return NetworkPolicy.local(), Origin(host=host, local=True)  # somebody develops: it may name itself
-    return NetworkPolicy(), Origin(host=host, local=False)
+        return _LOCAL, Origin(host=host, local=True)  # somebody develops: it may name itself
+    return _USUAL, Origin(host=host, local=False)
 
 
 def _check_url(subject: Subject, index: int, entry: Mapping[str, JSON], policy: NetworkPolicy, origin: Origin) -> None:

@@ -26,14 +26,23 @@ class Scan:
     """Integers that doubles round."""
     private_keys: list[Path] = field(default_factory=list)
     """The private part of a JWK."""
-    names: list[tuple[Path, str]] = field(default_factory=list)
-    """Long names of members that A2A does not know."""
+    names: set[str] = field(default_factory=set)
+    """The names of all members."""
+    long_names: list[tuple[Path, str]] = field(default_factory=list)
+    """Long names of members that A2A does not know, and where."""
     empty: bool = False
     """Some member or element is empty or null."""
     whole: str = ""
     """All texts in a row: what is not in here is in none of them."""
     lower: str = ""
     """The same in lower case."""
+    _lowered: list[str] = field(default_factory=list)
+
+    def lowered(self) -> list[str]:
+        """Each text in lower case."""
+        if not self._lowered:
+            self._lowered = [text.lower() for _, _, text in self.texts]
+        return self._lowered
 
     def place(self, number: int) -> Path:
         """Where a text stands."""
@@ -59,9 +68,10 @@ def scan(document: JSON) -> Scan:
 
 def _walk(node: JSON, path: Path, seen: Scan) -> None:
     if isinstance(node, dict):
+        seen.names.update(node)
         for name, value in node.items():
             if len(name) >= _SHORT and name not in _KNOWN:
-                seen.names.append((path, name))
+                seen.long_names.append((path, name))
             if type(value) is str:
                 seen.texts.append((path, name, value))
                 seen.empty = seen.empty or not value

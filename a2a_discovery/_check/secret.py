@@ -64,7 +64,7 @@ def check_secrets(subject: Subject, seen: Scan) -> None:
         subject.say_in_document("secret-in-card", "the private part of a key stands here", path)
     for number, message in _found(seen):
         subject.say_in_document("secret-in-card", message, seen.place(number))
-    for path, name in seen.names:
+    for path, name in seen.long_names:
         if is_secret(name):
             subject.say_in_document("secret-in-card", "the name of a member in here has the form of a secret", path)
 
@@ -73,12 +73,15 @@ def _found(seen: Scan) -> Iterator[tuple[int, str]]:
     whole = seen.whole
     formed = any(sign in whole for sign in _SIGNS)
     linked = "://" in whole and ("=" in whole or "@" in whole)
+    named = {name for name in seen.names if plain(name) in _NAMES}
+    if not (formed or linked or named):
+        return
     for number, (path, name, text) in enumerate(seen.texts):
         if formed and is_secret(text):
             yield number, "this has the form of a secret"
-        elif linked and "://" in text and _in_url(text):
+        elif linked and "://" in text and ("=" in text or "@" in text) and _in_url(text):
             yield number, "a URL in this text holds a secret"
-        elif plain(name) in _NAMES and _named(path, plain(name), text):
+        elif name in named and _named(path, plain(name), text):
             yield number, "by its name and form, this is a secret"
 
 

@@ -19,6 +19,7 @@ _SCHEMES = ("http", "https", "ws", "wss", "grpc", "grpcs", "ftp", "redis", "redi
 _PRIVATE_IP = re.compile(
     r"(?<![\w.-])(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254)\.\d{1,3}\.\d{1,3}(?![\w.-])"
 )
+_PRIVATE = ("10.", "192.168.", "172.", "169.254.")
 _INTERNAL = (
     ".internal", ".local", ".lan", ".intranet", ".corp", ".home", ".private", ".svc", ".cluster.local", ".consul",
     ".home.arpa",
@@ -127,10 +128,9 @@ def _speaking(seen: Scan, signs: tuple[str, ...], form: re.Pattern[str]) -> list
     there = [sign for sign in signs if sign in seen.lower]
     if not there:
         return []
-    lower = [said.lower() for _, _, said in seen.texts]
     return [
         number
-        for number, said in enumerate(lower)
+        for number, said in enumerate(seen.lowered())
         if any(sign in said for sign in there) and form.search(said) is not None
     ]
 
@@ -155,7 +155,7 @@ def check_texts(subject: Subject, seen: Scan) -> None:
 
 
 def _check_hosts(subject: Subject, seen: Scan) -> None:
-    dotted = _PRIVATE_IP.search(seen.whole) is not None
+    dotted = any(start in seen.whole for start in _PRIVATE) and _PRIVATE_IP.search(seen.whole) is not None
     if not dotted and "://" not in seen.whole:
         return
     for number, (_, _, said) in enumerate(seen.texts):
@@ -191,9 +191,10 @@ def _kind_of(host: str) -> str:
 
 
 def _check_orders(subject: Subject, seen: Scan) -> None:
-    for path, name, said in seen.texts:
+    orders = {name for name in seen.names if plain(name) in _ORDERS}
+    for path, name, said in seen.texts if orders else ():
         for depth, token in enumerate((*path, name)):
-            if said and isinstance(token, str) and plain(token) in _ORDERS:
+            if said and token in orders:
                 message = "by its name, this is for a model to obey"
                 subject.say_in_document("text-for-a-model", message, (*path, name)[: depth + 1])
     for number in _speaking(seen, _SPOKEN_TO, _TO_A_MODEL):
