@@ -11,16 +11,18 @@ from urllib.parse import quote
 
 from a2a_discovery._card.json import JSON, decode
 from a2a_discovery._effects import Fetch, Fetched, Invoke
-from a2a_discovery._finding import Finding
-from a2a_discovery._hosts import same_site
+from a2a_discovery._finding import Finding, pointer
+from a2a_discovery._hosts import is_loopback, site
 from a2a_discovery._select import fold_binding, major_minor
 from a2a_discovery._trust.canonical import canonical
+from a2a_discovery._trust.covered import Uncovered, is_covered
 from a2a_discovery._urls import host_of, split
 from a2a_discovery.errors import AuthError, CardError, ExtendedCardError, FetchError
 
 if TYPE_CHECKING:
     from a2a_discovery._card.model import AgentInterface, SecurityScheme
     from a2a_discovery._card.read import Reading
+    from a2a_discovery._trust.report import TrustReport
     from a2a_discovery.policy import Limits
 
 
@@ -267,18 +269,32 @@ def check_upgraded(public: Reading, extended: Reading) -> None:
         )
 
 
-def check_consistent(public: Reading, extended: Reading, *, authority: str | None, local: bool) -> None:
-    """Refuse an unsigned extended card that sends the caller to other sites than the public one, or names another
-    provider.
+def check_consistent(
+    public: Reading, extended: Reading, report: TrustReport, *, authority: str | None, local: bool
+) -> None:
+    """Refuse an extended card that, where no signature covers it, sends the caller to other sites than the public one,
+    or names another provider.
+
+    Args:
+        public: the public card.
+        extended: the extended one.
+        report: who vouches for the extended one.
+        authority: the public card's.
+        local: all of loopback is one site.
 
     Raises:
         ExtendedCardError: ``mismatch``.
     """
-    pointers = tuple(_mismatches(public, extended, authority, local))
+    proven, uncovered = report.verified is not None and report.verified.interfaces_covered, Uncovered(report.uncovered)
+    pointers = tuple(
+        extended.origin(pointer(*place, *(("url",) if message == "AgentInterface" else ())))
+        for message, place in _mismatches(public, extended, authority, local)
+        if not (proven and is_covered(extended, uncovered, message, *place))
+    )
     if pointers:
         raise ExtendedCardError(
             "mismatch",
-            f"the unsigned extended card contradicts the public one at {', '.join(pointers[:5])}",
+            f"the extended card contradicts the public one, unsigned, at {', '.join(pointers[:5])}",
             pointers=pointers,
             step="extend",
             hint="the publisher should sign the extended card",
@@ -293,26 +309,27 @@ def content(reading: Reading) -> bytes | str:
         return repr(sorted(reading.value.items()))
 
 
-def _mismatches(public: Reading, extended: Reading, authority: str | None, local: bool) -> Iterator[str]:
+_Place = tuple[str, tuple[str | int, ...]]
+"""The name of a message, and where it stands in the card's value."""
+
+
+def _mismatches(public: Reading, extended: Reading, authority: str | None, local: bool) -> Iterator[_Place]:
     known = {authority} if authority else set()
-    known |= {host for host in _hosts(public) if host}
+    known |= {host for _, host in _placed_hosts(public) if host}
+    sites, near = {site(host) for host in known}, local and any(map(is_loopback, known))
     for place, host in _placed_hosts(extended):
-        if host is not None and not any(same_site(host, each, local=local) for each in known):
-            yield extended.origin(place)
+        if host is not None and site(host) not in sites and not (near and is_loopback(host)):
+            yield place
     if public.card.provider is not None and extended.card.provider != public.card.provider:
-        yield extended.origin("/provider") if extended.card.provider is not None else "/provider"
+        yield "AgentProvider", ("provider",)
 
 
-def _hosts(reading: Reading) -> Iterator[str | None]:
-    return (host for _, host in _placed_hosts(reading))
-
-
-def _placed_hosts(reading: Reading) -> Iterator[tuple[str, str | None]]:
+def _placed_hosts(reading: Reading) -> Iterator[tuple[_Place, str | None]]:
     for index, interface in enumerate(reading.card.supported_interfaces):
-        yield f"/supportedInterfaces/{index}/url", _interface_host(interface.url)
+        yield ("AgentInterface", ("supportedInterfaces", index)), _interface_host(interface.url)
     for name, scheme in reading.card.security_schemes.items():
         for url in _scheme_urls(scheme):
-            yield f"/securitySchemes/{name.replace('~', '~0').replace('/', '~1')}", host_of(url)
+            yield ("SecurityScheme", ("securitySchemes", name)), host_of(url)
 
 
 def _interface_host(url: str) -> str | None:

@@ -26,7 +26,7 @@ from a2a_discovery._finding import Finding
 from a2a_discovery._flow import Found, Settings, earlier, judged, read
 from a2a_discovery._select import major_minor
 from a2a_discovery._trust.continuity import location_of
-from a2a_discovery._trust.covered import is_covered
+from a2a_discovery._trust.covered import Uncovered, is_covered
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import AuthError, CardError, ExtendedCardError
 from a2a_discovery.policy import Trust
@@ -139,9 +139,9 @@ def extend(
     came = replace(provenance, channel=answer.channel, url=answer.url, proven=public.report.authority)
     found = yield from judged(reading, came, settings, location=location, now=now, extended=True)
     notes = granted.findings
-    if found.report.verified is None:
-        check_consistent(public.reading, reading, authority=public.report.authority, local=local)
-        notes = (*notes, unsigned_note()) if public.report.verified is not None else notes
+    check_consistent(public.reading, reading, found.report, authority=public.report.authority, local=local)
+    if found.report.verified is None and public.report.verified is not None:
+        notes = (*notes, unsigned_note())
     if location is not None:
         yield Keep(location=location, record=found.record)
     return Found(
@@ -190,7 +190,7 @@ def _security(public: Found, settings: Settings) -> tuple[dict[str, Any], tuple[
     card, reading, report = public.reading.card, public.reading, public.report
 
     # A card with no host of its own is handed out as it was signed: what was not is not there.
-    uncovered = report.uncovered if public.provenance.hosted or public.extended else ()
+    uncovered = Uncovered(report.uncovered if public.provenance.hosted or public.extended else ())
 
     def covered(message: str, *place: str | int) -> bool:
         return is_covered(reading, uncovered, message, *place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -12,7 +13,28 @@ from a2a_discovery._trust.presence import MESSAGES
 _Path = tuple[str | int, ...]
 
 
-def is_covered(reading: Reading, uncovered: Collection[str], message: str, *place: str | int) -> bool:
+class Uncovered:
+    """The pointers that a report calls uncovered, for many questions: card and signature may be full of them."""
+
+    def __init__(self, pointers: Collection[str]) -> None:
+        self._all = frozenset(pointers)
+        self._sorted = sorted(self._all)
+
+    def holds(self, place: str) -> bool:
+        """Whether one of them is this place, or above it."""
+        while place not in self._all:
+            if not place:
+                return False
+            place = place.rpartition("/")[0]
+        return True
+
+    def is_below(self, place: str) -> bool:
+        """Whether one of them is below this place."""
+        first = bisect_left(self._sorted, f"{place}/")
+        return first < len(self._sorted) and self._sorted[first].startswith(f"{place}/")
+
+
+def is_covered(reading: Reading, uncovered: Uncovered | Collection[str], message: str, *place: str | int) -> bool:
     """Whether what the report calls uncovered leaves all that is read of one message alone.
 
     Members that A2A 1.0 does not know are read by nobody, so they take nothing away: a server that also speaks 0.3
@@ -26,12 +48,12 @@ def is_covered(reading: Reading, uncovered: Collection[str], message: str, *plac
     """
     value: Any = reading.value
     for token in place:
-        value = value[token]
+        value = value.get(token, {}) if isinstance(value, dict) else value[token]  # what was left out is nowhere
+    places = uncovered if isinstance(uncovered, Uncovered) else Uncovered(uncovered)
     return not any(
-        each == used or used.startswith(f"{each}/") or (whole and each.startswith(f"{used}/"))
+        places.holds(used) or (whole and places.is_below(used))
         for path, whole in _used(value, message, place)
         for used in (reading.origin(pointer(*path)),)
-        for each in uncovered
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from a2a_discovery._credentials import Credentials
 from a2a_discovery._upgrade import extend
 from a2a_discovery.errors import AuthError, CardError, ExtendedCardError, FetchError, InterfaceError
 from a2a_discovery.policy import Trust, TrustPolicy
+from a2a_discovery.testing import Signer
 
 CARD = "https://shop.example/.well-known/agent-card.json"
 RPC = "https://shop.example/a2a"
@@ -380,3 +382,46 @@ def test_without_any_scheme_an_api_key_has_no_place_to_go(upgrade: Any, extended
         upgrade(rpc(extended), securitySchemes=None, securityRequirements=None, credentials=Credentials(api_key="k"))
 
     assert caught.value.code == "no-credential"
+
+
+OFF_SITE = {
+    "interface": {"url": "https://evil.example/x"},
+    "scheme": {
+        "security_schemes": {"o": {"openIdConnectSecurityScheme": {"openIdConnectUrl": "https://evil.example"}}}
+    },
+}
+
+
+@pytest.mark.parametrize(("edited", "pointer"), [("interface", "/url"), ("scheme", "/security_schemes/o")])
+def test_what_a_verified_signature_leaves_open_may_not_lead_elsewhere(
+    world: Any, upgrade: Any, public_card: Any, edited: str, pointer: str
+) -> None:
+    """What stands under an older name is not in the signed form of 1.0, so whoever hands the card on may edit it."""
+    signer = Signer(jku="https://shop.example/keys.json")
+    extended = public_card(skills=[{"id": "refund", "name": "Refund", "description": "Refunds", "tags": ["shop"]}])
+    del extended["securitySchemes"], extended["securityRequirements"]
+    if edited == "interface":
+        del extended["supportedInterfaces"]
+        extended |= {"protocolVersion": "0.3.0", "url": "https://shop.example/a2a"}
+    extended["signatures"] = [signer.sign(extended, base="https://shop.example")]
+    world.answers["https://shop.example/keys.json"] = {"keys": [signer.jwk]}
+
+    upgrade(rpc(extended))
+    with pytest.raises(ExtendedCardError) as caught:
+        upgrade(rpc(extended | OFF_SITE[edited]))
+
+    assert (caught.value.code, caught.value.pointers) == ("mismatch", (pointer,))
+
+
+def test_two_cards_of_ten_thousand_sites_are_compared_at_once(upgrade: Any, extended: Any) -> None:
+    def sites(name: str) -> list[dict[str, str]]:
+        urls = (f"https://{name}{number}.example/" for number in range(10_000))
+        return [{"url": url, "protocolBinding": "X", "protocolVersion": "1.0"} for url in urls]
+
+    public = [{"url": RPC, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}, *sites("a")]
+    started = time.process_time()
+
+    with pytest.raises(ExtendedCardError):
+        upgrade(rpc({**extended, "supportedInterfaces": [public[0], *sites("b")]}), supportedInterfaces=public)
+
+    assert time.process_time() - started < 10  # each with each is a hundred million comparisons

@@ -13,7 +13,7 @@ import pytest
 
 from a2a_discovery import AuthError, Credentials, Discovery, Trust, TrustPolicy
 from a2a_discovery._card.read import read_card
-from a2a_discovery._trust.covered import is_covered
+from a2a_discovery._trust.covered import Uncovered, is_covered
 from a2a_discovery.testing import FakeAgent, Reply, Signer
 
 KEY = "key-of-the-shop"
@@ -204,3 +204,14 @@ async def test_of_a_card_with_no_host_of_its_own_all_that_is_handed_out_was_sign
             await agent.upgrade(Credentials(api_key=KEY))
 
     assert refused.value.code == "no-credential"  # were it taken for uncovered, no requirement would be left
+
+
+def test_thousands_of_uncovered_places_are_asked_about_at_once():
+    places = Uncovered([f"/securitySchemes/{number:x}/x" for number in range(20_000)])
+
+    assert places.holds("/securitySchemes/ff/x/deep")
+    assert not places.holds("/securitySchemes/ff")
+    assert places.is_below("/securitySchemes/ff")
+    assert not places.is_below("/securitySchemes/f/x")
+    assert Uncovered([""]).holds("/url")
+    assert not Uncovered([]).holds("/url")
