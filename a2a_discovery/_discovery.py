@@ -383,7 +383,8 @@ class Discovery(Catalogs):
         """What callers' credentials brought: for the package itself."""
         from a2a_discovery._session import Session
 
-        return Session(fetcher=self._fetcher, clock=self._clock, transport=self._transport)
+        keep = self._cache.kind != "off"
+        return Session(fetcher=self._fetcher, clock=self._clock, transport=self._transport, keep=keep)
 
     async def aclose(self) -> None:
         """Close the connections. Agents stay usable, and so does this object.

@@ -18,6 +18,7 @@ from a2a_discovery._effects import Fetch, Fetched, Invoke
 from a2a_discovery._extended import content
 from a2a_discovery._hosts import best_match
 from a2a_discovery._http.coalesce import Flights
+from a2a_discovery._memory import size_of
 from a2a_discovery._oauth import BODY, Tokens, sign_in
 from a2a_discovery._perform import perform
 from a2a_discovery._upgrade import allowed_by, device_grant, extend, grant
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from a2a_discovery._http.fetcher import Fetcher
     from a2a_discovery._oauth import DeviceCode
     from a2a_discovery._transport import AgentTransport
-
-EXTENDED = 256
-"""Extended cards kept in one `Discovery`, the least recently used dropped first."""
 
 
 @dataclass(slots=True, kw_only=True, weakref_slot=True, eq=False)
@@ -77,6 +75,7 @@ class Session:
         fetcher: opens, or lends, the one place where bytes come in.
         clock: seconds since the epoch.
         transport: replaces the sockets, where the `Discovery` was given one.
+        keep: whether extended cards are kept; ``Cache.off()`` ends that too.
     """
 
     def __init__(
@@ -85,7 +84,9 @@ class Session:
         fetcher: Callable[[], AbstractAsyncContextManager[Fetcher]],
         clock: Callable[[], float],
         transport: httpx.AsyncBaseTransport | None,
+        keep: bool = True,
     ) -> None:
+        self._keep = keep
         self._fetcher = fetcher
         self._clock = clock
         self._transport = transport
@@ -162,11 +163,16 @@ class Session:
             except AuthError:
                 self._forget(access.principal)
                 raise
-        self._extended[key] = _Kept(found=found, principal=access.principal)
-        self._extended.move_to_end(key)
-        while len(self._extended) > EXTENDED:
-            self._extended.popitem(last=False)
+        access.check()  # it may have been logged out meanwhile
+        if self._keep:
+            self._put(key, _Kept(found=found, principal=access.principal), settings.limits.memory_bytes)
         return found
+
+    def _put(self, key: str, kept: _Kept, bound: int) -> None:
+        self._extended[key] = kept
+        self._extended.move_to_end(key)
+        while self._extended and sum(size_of(each.found.size) for each in self._extended.values()) > bound:
+            self._extended.popitem(last=False)
 
     async def _invoke(self, call: Invoke, settings: Settings) -> Fetched:
         from a2a_discovery.bridges.grpc import get_extended_card

@@ -15,12 +15,14 @@ from a2a_discovery import (
     Agent,
     AuthError,
     BlockedError,
+    Cache,
     CardError,
     Credentials,
     Discovery,
     DiscoveryError,
     ExtendedCardError,
     FetchError,
+    Limits,
     TrustError,
     TrustPolicy,
     UsageError,
@@ -472,6 +474,55 @@ async def test_what_may_not_be_kept_is_asked_for_again(discovery, shop, headers)
     await public.upgrade(Credentials(bearer=TOKEN))
 
     assert shop.count("extended") == 2
+
+
+async def test_without_a_cache_nothing_is_kept(discovery, shop) -> None:
+    public = await discovery(cache=Cache.off()).discover("shop.example")
+
+    await public.upgrade(Credentials(bearer=TOKEN))
+    await public.upgrade(Credentials(bearer=TOKEN))
+
+    assert shop.count("extended") == 2
+
+
+async def test_memory_is_bounded_and_the_least_recently_used_goes_first(discovery, shop) -> None:
+    shop.tokens = {"token-1", "token-2", "token-3"}
+    public = await discovery(limits=Limits(memory_bytes=40_000)).discover("shop.example")
+    agents = {number: await public.upgrade(Credentials(bearer=f"token-{number}")) for number in (1, 2, 3)}
+    assert sum(8_192 + 12 * agent.found.size for agent in agents.values()) > 40_000  # two of them fit
+
+    assert (await public.upgrade(Credentials(bearer="token-3"))).source.cache == "memory"
+    assert (await public.upgrade(Credentials(bearer="token-1"))).source.cache == "network"
+
+
+async def test_who_logs_out_while_the_card_is_on_its_way_gets_none(discovery, shop) -> None:
+    gate = shop.hold("extended")
+    d = discovery()
+    known = (await d.discover("shop.example")).with_credentials(Credentials(bearer=TOKEN))
+    asking = asyncio.create_task(known.upgrade())
+    await gate.arrived()
+
+    public = known.logout()
+    gate.open()
+
+    with pytest.raises(AuthError):
+        await asking
+    assert (await public.upgrade(Credentials(bearer=TOKEN))).source.cache == "network"
+
+
+async def test_a_private_card_is_fetched_with_what_a_function_returns(discovery, shop) -> None:
+    shop.private = 401
+    asked: list[str] = []
+
+    async def token() -> str:
+        asked.append(TOKEN)
+        return TOKEN
+
+    agent = await discovery(credentials={"*.example": Credentials(auth=token)}).discover("shop.example")
+
+    assert agent.card.name == "Shop"
+    assert (await agent.upgrade()).extended
+    assert len(asked) == 2
 
 
 async def test_it_ends_with_its_own_freshness_or_the_public_cards(discovery, shop, clock) -> None:
