@@ -61,6 +61,8 @@ def find_card(target: Domain | Document | Base | EntryOf | CatalogEntry, asking:
         entry = yield from _pick(located.answer, asking, None)
         found = yield from _card_of_entry(entry, asking)
         return replace(found, location=location_of(located.place.url))
+    if isinstance(target, Base):  # wherever its walk ended: a card at the root must prove what one below it did
+        return replace(located, location=location_of(target.url))
     return located
 
 

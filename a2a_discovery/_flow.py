@@ -106,6 +106,8 @@ class Found:
     selection: Selection
     source: Source
     provenance: Provenance
+    location: str | None = None
+    """What its past is remembered by; ``None`` for a card that was handed over."""
     extended: bool = False
     findings: tuple[Finding, ...] = ()
     size: int = 0
@@ -227,6 +229,7 @@ def _accept(
         report=found.report,
         selection=found.selection,
         provenance=provenance,
+        location=location,
         findings=(*found.findings, *located.findings),
         size=len(answer.body) if located.size is None else located.size,
         digest=digest,

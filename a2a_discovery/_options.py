@@ -30,6 +30,17 @@ def texts(name: str, values: Any, *, empty: bool = False) -> tuple[str, ...]:
     return tuple(values)
 
 
+def rules_of(settings: Settings) -> tuple[Any, ...]:
+    """What a card is judged by, as values whose ``repr`` tells them apart: a configured name may have its own."""
+    policy = settings.trust
+    return (
+        (policy.require, policy.keys, policy.jku_hosts, sorted(policy.algorithms), policy.forms, policy.unverifiable),
+        (policy.required_kids, policy.same_site_interfaces, policy.continuity, policy.unsafe_reason),
+        name_of(policy.check),
+        (settings.bindings, settings.versions, settings.extensions, settings.strict, settings.replace_local_hosts),
+    )
+
+
 def key_of(
     settings: Settings,
     *,
@@ -39,15 +50,12 @@ def key_of(
     clock: Callable[[], float],
 ) -> str:
     """Every argument that can change an answer, as one text; secrets go in by a keyed hash alone."""
-    policy, network = settings.trust, settings.network
+    network = settings.network
     parts = (
         fingerprint(network, transport),
         (network.max_redirects, network.timeout),
-        (policy.require, policy.keys, policy.jku_hosts, sorted(policy.algorithms), policy.forms, policy.unverifiable),
-        (policy.required_kids, policy.same_site_interfaces, policy.continuity, policy.unsafe_reason),
-        name_of(policy.check),
+        *rules_of(settings),
         astuple(settings.limits),
-        (settings.bindings, settings.versions, settings.extensions, settings.strict, settings.replace_local_hosts),
         sorted((host, each.principal) for host, each in credentials.items()),
         sorted((name, _told_apart(target)) for name, target in agents.items()),
         name_of(clock),

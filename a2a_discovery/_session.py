@@ -20,6 +20,7 @@ from a2a_discovery._hosts import best_match
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._memory import size_of
 from a2a_discovery._oauth import BODY, Tokens, sign_in
+from a2a_discovery._options import rules_of
 from a2a_discovery._perform import perform
 from a2a_discovery._upgrade import allowed_by, device_grant, extend, grant
 from a2a_discovery._urls import host_of
@@ -142,7 +143,7 @@ class Session:
                 `_upgrade.extend`.
         """
         access.check()
-        key = _key(public, access)
+        key = _key(public, access, settings)
         kept = None if anew else self._extended.get(key)
         if kept is not None and self._clock() < kept.found.source.expires_at:
             self._extended.move_to_end(key)
@@ -296,8 +297,10 @@ class _Sender:
                 raise
 
 
-def _key(public: Found, access: Access) -> str:
-    """The public card without its signatures (and so its version), its place, the tenant, and the credentials."""
+def _key(public: Found, access: Access, settings: Settings) -> str:
+    """The public card without its signatures (and so its version), its place, the tenant, the credentials, and what
+    the extended card is judged by.
+    """
     interface = public.selection.interface
     parts = (
         access.principal,
@@ -308,6 +311,7 @@ def _key(public: Found, access: Access) -> str:
         interface.protocol_binding,
         interface.protocol_version,
         interface.tenant,
+        rules_of(settings),
         content(public.reading),
     )
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -25,7 +25,6 @@ from a2a_discovery._extended import (
 from a2a_discovery._finding import Finding
 from a2a_discovery._flow import Found, Settings, earlier, judged, read
 from a2a_discovery._select import major_minor
-from a2a_discovery._trust.continuity import location_of
 from a2a_discovery._trust.covered import Uncovered, is_covered
 from a2a_discovery._urls import host_of
 from a2a_discovery.errors import AuthError, CardError, ExtendedCardError
@@ -135,7 +134,7 @@ def extend(
     answer, document = yield from _ask(calls, asked, settings, auth=auth, principal=credentials.principal)
     reading = read(document, answer.url, settings)
     check_upgraded(public.reading, reading)
-    location = public.source.url and f"{location_of(public.source.url)}#extended"
+    location = public.location and f"{public.location}#extended"
     came = replace(provenance, channel=answer.channel, url=answer.url, proven=public.report.authority)
     found = yield from judged(reading, came, settings, location=location, now=now, extended=True)
     notes = granted.findings
@@ -149,6 +148,7 @@ def extend(
         report=found.report,
         selection=found.selection,
         provenance=provenance,
+        location=public.location,
         extended=True,
         findings=(*found.findings, *notes),
         size=len(answer.body),

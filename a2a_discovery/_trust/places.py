@@ -147,9 +147,12 @@ def _covers(place: str, parts: Parts) -> bool:
         return parts.scheme == "https" and matches(place[len("https://") : -1], parts.host)
     if not place.endswith("/"):
         return place == parts.normal
-    # A dot segment would climb out of the place; `%2e` is one to many a server.
-    segments = parts.path.lower().replace("%2e", ".").replace("%2f", "/").split("/")
-    return parts.normal.startswith(place) and not {".", ".."} & set(segments)
+    # A dot segment would climb out of the place; spelled like this it is one to many a server, or to a proxy before it.
+    path = parts.path.lower()
+    for spelled, meant in (("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("%3b", ";")):
+        path = path.replace(spelled, meant)
+    segments = {segment.partition(";")[0] for segment in path.split("/")}
+    return parts.normal.startswith(place) and not {".", ".."} & segments
 
 
 def interface_host(url: str) -> str | None:

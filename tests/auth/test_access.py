@@ -741,3 +741,18 @@ async def test_uncovered_requirements_are_not_followed_where_signatures_are_requ
     agent = await d.discover("shop.example")
 
     assert (await agent.upgrade(Credentials(bearer=TOKEN))).extended
+
+
+async def test_an_extended_card_that_one_policy_accepted_is_not_handed_out_under_another() -> None:
+    shop = FakeAgent("shop.example", extended=True, token=TOKEN)
+    (signer,) = shop.signers
+    pinned = {"require": "PINNED", "keys": {"shop.example": signer.jwk}}
+    names = {"easy": "shop.example", "strict": {"target": "shop.example", "trust": pinned}}
+    shop.sign_extended = False
+    async with Discovery(transport=shop, agents=names) as d:
+        await (await d.discover("easy")).upgrade(Credentials(bearer=TOKEN))
+        strict = await d.discover("strict")
+        with pytest.raises(TrustError) as refused:
+            await strict.upgrade(Credentials(bearer=TOKEN))
+
+    assert refused.value.code == "unsigned"

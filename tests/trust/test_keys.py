@@ -607,6 +607,21 @@ PLATFORM = "https://keys.platform.example/shop/jwks.json"
             "https://keys.platform.example/shop/%2E%2e%2fmallory/jwks.json",
             "untrusted-key-host",
         ),
+        (
+            {"agent.example.com": ("https://keys.platform.example/shop/",)},
+            "https://keys.platform.example/shop/..;/mallory/jwks.json",
+            "untrusted-key-host",
+        ),
+        (
+            {"agent.example.com": ("https://keys.platform.example/shop/",)},
+            "https://keys.platform.example/shop/..%3Bx/mallory/jwks.json",
+            "untrusted-key-host",
+        ),
+        (
+            {"agent.example.com": ("https://keys.platform.example/shop/",)},
+            "https://keys.platform.example/shop/%2e%2e%5Cmallory/jwks.json",
+            "untrusted-key-host",
+        ),
     ],
 )
 def test_a_listed_place_counts_for_what_it_covers(bench, places, jku, expected):
