@@ -73,7 +73,10 @@ def _split(url: str) -> Parts:
     parts = pieces(url)
     if not parts.scheme or not parts.netloc:
         raise ValueError("it is not absolute")
-    port = parts.port
+    try:
+        port = parts.port
+    except ValueError:  # its text repeats what stands after the colon, which may be a password
+        raise ValueError("its port is no port") from None
     if port == 0:
         raise ValueError("port 0")
     scheme = parts.scheme.lower()
@@ -106,7 +109,10 @@ def pieces(url: str) -> SplitResult:
         ValueError: its authority cannot be taken apart.
     """
     _check_authority(url)
-    return urlsplit(url)
+    try:
+        return urlsplit(url)
+    except ValueError:  # its text repeats the authority, a password in it included
+        raise ValueError("its authority is none") from None
 
 
 def join(base: str, url: str) -> str:
@@ -116,7 +122,10 @@ def join(base: str, url: str) -> str:
         ValueError: its authority cannot be taken apart.
     """
     _check_authority(url)
-    return urljoin(base, url)
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        raise ValueError("its authority is none") from None
 
 
 def _check_authority(url: str) -> None:

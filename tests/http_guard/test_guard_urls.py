@@ -236,3 +236,19 @@ def test_a_long_path_that_is_not_ascii_stays_a_url(url):
 )
 def test_a_password_is_cut_out_of_a_url_though_it_is_not_escaped(url, shown):
     assert without_userinfo(url) == shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://u:S3CRET/x@shop.example/", "https://shop.example:S3CRET", "https://S3CRET\u2100@shop.example/",
+     "https://[S3CRET/x", "https://[S3CRET]/", "https://shop.example:S3CRET" + "9" * 100_000],
+)  # fmt: skip
+def test_why_a_url_is_none_repeats_nothing_of_it(url):
+    for take in (split, lambda each: join("https://shop.example/", each)):
+        try:
+            take(url)
+        except ValueError as exc:
+            assert "S3CRET" not in str(exc)
+            assert len(str(exc)) < 100
+            assert exc.__cause__ is None
+            assert exc.__suppress_context__
