@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from a2a_discovery._card.json import JSON
-from a2a_discovery._card.read import Reading, looks_like
+from a2a_discovery._card.read import Reading, looks_like, read_card
 from a2a_discovery._check.headers import parsed
 from a2a_discovery._check.subject import Subject
 from a2a_discovery._effects import Fetch, Fetched, Flow
-from a2a_discovery._extended import Call, calls_for
-from a2a_discovery._select import Origin, major_minor, url_fault
-from a2a_discovery._trust.canonical import canonical
+from a2a_discovery._extended import Call, calls_for, content
+from a2a_discovery._select import Origin, fold_binding, major_minor, url_fault
 from a2a_discovery._trust.verify import Provenance
 from a2a_discovery._urls import host_of
-from a2a_discovery.errors import DiscoveryError, ExtendedCardError
+from a2a_discovery.errors import CardError, DiscoveryError, ExtendedCardError
 from a2a_discovery.policy import Limits, NetworkPolicy
 
 if TYPE_CHECKING:
@@ -47,16 +46,18 @@ def probe(
     if not asked:
         return
     answers = yield tuple(each.fetch for each in asked)
-    public = _bytes(dict(reading.document))
     for each, answer in zip(asked, answers, strict=True):
-        _judge(subject, each, answer, reading, public)
+        _judge(subject, each, answer, reading)
 
 
 def _call(interface: AgentInterface, reading: Reading) -> Call | None:
     try:
-        return calls_for((interface,), reading.document, grpc=False)[0]
+        calls = calls_for((interface,), reading.document, grpc=False)
     except ExtendedCardError:
         return None  # a binding of which we know no harmless call
+    # 0.2 asked at another URL than the interface's, which says nothing about that one.
+    rpc = fold_binding(interface.protocol_binding) == "JSONRPC"
+    return next((call for call in calls if not rpc or call.body is not None), None)
 
 
 def _fetch(interface: AgentInterface, call: Call, provenance: Provenance, limits: Limits) -> Fetch:
@@ -75,9 +76,7 @@ def _fetch(interface: AgentInterface, call: Call, provenance: Provenance, limits
     )
 
 
-def _judge(
-    subject: Subject, asked: _Asked, answer: Fetched | DiscoveryError, reading: Reading, public: bytes | None
-) -> None:
+def _judge(subject: Subject, asked: _Asked, answer: Fetched | DiscoveryError, reading: Reading) -> None:
     at = ("supportedInterfaces", asked.index, "url")
     if isinstance(answer, DiscoveryError):
         subject.say("endpoint-silent", f"the interface could not be asked [{answer.code}]", *at)
@@ -95,17 +94,16 @@ def _judge(
     document = parsed(answer.body)
     card = _card_in(document, rpc=asked.call.body is not None)
     if card is not None:
-        _judge_card(subject, card, public, declared=declared)
+        _judge_card(subject, card, reading, declared=declared)
     elif not _speaks(document, rpc=asked.call.body is not None) and (asked.call.body is not None or declared):
         subject.say("endpoint-not-a2a", f"it answered {answer.status}, and not as an A2A server does", *at)
 
 
-def _judge_card(subject: Subject, card: dict[str, JSON], public: bytes | None, *, declared: bool) -> None:
+def _judge_card(subject: Subject, card: dict[str, JSON], reading: Reading, *, declared: bool) -> None:
     at = ("capabilities", "extendedAgentCard")
-    same = public is not None and _bytes(card) == public
     if not declared:
         subject.say("extended-undeclared", "strangers get a card from an operation that is not declared", *at)
-    elif same:
+    elif _same(card, reading):
         subject.say("extended-public", "strangers get the public card with 200, not a refusal", *at)
     else:
         subject.say("extended-open", "strangers get the extended card, without any credentials", *at)
@@ -123,8 +121,16 @@ def _speaks(document: JSON, *, rpc: bool) -> bool:
     return "jsonrpc" in document if rpc else not document.keys().isdisjoint(("error", "type", "detail", "code"))
 
 
-def _bytes(document: dict[str, JSON]) -> bytes | None:
+def _same(card: dict[str, JSON], public: Reading) -> bool:
+    """Whether it says what the public card does, however it is spelled."""
     try:
-        return canonical(document, "sdk")
-    except ValueError:
-        return None
+        other = read_card(card, url=None)
+    except CardError:
+        return False
+    # In the words of another generation it names the interfaces of that alone, and cannot say the rest.
+    return content(other) == content(public) or (other.legacy != public.legacy and _told(other) == _told(public))
+
+
+def _told(reading: Reading) -> object:
+    card = reading.card
+    return card.name, card.description, card.version, [(each.id, each.name, each.description) for each in card.skills]
