@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 
-from benchmarks import catalogs, crowd, line, process, reading, signatures  # noqa: F401  (each brings its rows)
+from benchmarks import catalogs, crowd, fleet, line, process, reading, signatures  # noqa: F401  (each brings its rows)
 from benchmarks.table import ROWS, printed
 
 

@@ -67,6 +67,7 @@ class Keeper:
         self._storage: AsyncBaseStorage | None = None
         self._renewals: set[asyncio.Task[object]] = set()
         self._leases: Leases | None = None
+        self._worked = -PATIENCE
         self.off = cache.kind == "off"
 
     @property
@@ -250,6 +251,7 @@ class Keeper:
         trouble.pop(what, None)
         if what != "close":  # which asks the server nothing
             trouble.pop(SERVER, None)
+            self._worked = time.monotonic()
         return result
 
     def _failed(self, what: str, error: Exception) -> None:
@@ -257,7 +259,9 @@ class Keeper:
         gone = self._cache.kind == "redis" and isinstance(error, (ConnectionError, TimeoutError))
         trouble = SERVER if gone else what
         level = logging.DEBUG if trouble in self._cache.trouble else logging.WARNING
-        self._cache.trouble[trouble] = time.monotonic()
+        now = time.monotonic()
+        # One that just worked is not gone: this process was too busy to hear it, and it isn't left alone for that.
+        self._cache.trouble[trouble] = now - REST if gone and now - self._worked < PATIENCE else now
         reason = f"{type(error).__name__}: {error}"[:200]
         details = {"a2a.store": self._cache.kind, "a2a.operation": what, "a2a.reason": reason}
         log.log(level, "a2a.cache.failed", extra=details)

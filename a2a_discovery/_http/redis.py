@@ -20,7 +20,7 @@ from redis import ConnectionError as NoConnectionError
 from redis import Redis as BlockingRedis
 from redis import RedisError
 from redis import TimeoutError as NoAnswerError
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
@@ -29,10 +29,11 @@ from a2a_discovery._http.shelf import Note
 from a2a_discovery._http.store import Store, arrived, lists, unpacked, variant
 from a2a_discovery._trust.continuity import decode_past
 
-_CONNECT = 1.0
-"""Seconds for the server to take a connection: it stands beside us, or is of no use."""
-_ANSWER = 2.5
-"""Seconds for it to answer: a busy event loop of ours counts in, so it is not as short as one would like."""
+_SECONDS = 2.5
+"""For the server to answer, or to take a connection. It stands beside us, or is of no use; but a busy event loop of our
+own counts in."""
+_CONNECTIONS = 8
+"""Kept to the server: one event loop has no use for more, and a thousand calls at once shall not open a thousand."""
 _KNOWN = 4096
 """Entries whose key is remembered, the latest, for callers of hishel's interface, who name an entry without it."""
 
@@ -249,7 +250,15 @@ def open_redis(url: str, clock: Callable[[], float]) -> RedisStore:
     """Open the store, with a client for the running event loop, which it closes."""
     # Once more, on a new connection: the server closes idle ones. What took too long once will do so again.
     retry = Retry(NoBackoff(), 1, supported_errors=(NoConnectionError,))
-    return RedisStore(Redis.from_url(url, socket_timeout=_ANSWER, socket_connect_timeout=_CONNECT, retry=retry), clock)
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=_CONNECTIONS,
+        timeout=_SECONDS,
+        socket_timeout=_SECONDS,
+        socket_connect_timeout=_SECONDS,
+        retry=retry,
+    )
+    return RedisStore(Redis.from_pool(pool), clock)
 
 
 def forget(url: str, channel: str, location: str) -> None:
@@ -258,7 +267,7 @@ def forget(url: str, channel: str, location: str) -> None:
     Raises:
         StoreUnreachable, StoreRefused: it was not done.
     """
-    with _ours(), BlockingRedis.from_url(url, socket_timeout=_ANSWER, socket_connect_timeout=_CONNECT) as client:
+    with _ours(), BlockingRedis.from_url(url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS) as client:
         client.delete(_place(channel, location))
 
 

@@ -100,6 +100,20 @@ async def test_a_server_that_takes_nothing_more_is_read_all_the_same(
     assert sorted(warned) == ["lease", "write"]
 
 
+async def test_a_server_that_just_worked_is_not_left_alone_for_one_failure(open_desk: Any, redis_url: str) -> None:
+    from redis.asyncio import Redis
+
+    async with open_desk(Cache.redis(redis_url)) as desk, Redis.from_url("redis://127.0.0.1:1/0") as nobody:
+        desk.origin.page(cache_control="max-age=60")
+        await desk.get()
+        store = desk.fetcher._keeper._storage
+        server, store._client = store._client, nobody
+        assert (await desk.get(keep=False)).cache == "network"
+        store._client = server
+
+        assert (await desk.get(keep=False)).cache == "fresh"
+
+
 # The store itself
 
 
