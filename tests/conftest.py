@@ -1,8 +1,12 @@
-"""For every test of the suite: no credential reached a host that has no right to it."""
+"""For every test of the suite: no credential reached a host that has no right to it.
+
+And how the property tests run: a slow machine is no failure, and CI tries the same inputs each time.
+"""
 
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,10 +14,15 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from a2a_discovery._hosts import is_loopback, same_site
 from a2a_discovery.testing import FakeAgent
 from a2a_discovery.testing._reply import Request
+
+settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 # Header fields that no credential is in; any other value that a server gets may be one.
 PLAIN = re.compile(
