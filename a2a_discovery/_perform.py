@@ -63,8 +63,10 @@ async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
     if isinstance(effect, Recall):
         return await fetcher.recall(effect.location)
     assert isinstance(effect, tuple)  # noqa: S101  (the last kind of effect)
+    if len(effect) == 1:  # one JWK Set, mostly: a task of its own would only cost turns of the loop
+        return (await _outcome(effect[0], fetcher, alone=True),)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_outcome(each, fetcher, alone=len(effect) == 1)) for each in effect]
+        tasks = [group.create_task(_outcome(each, fetcher, alone=False)) for each in effect]
     return tuple(task.result() for task in tasks)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 
 import httpx
@@ -14,7 +13,7 @@ import httpx
 from a2a_discovery import Cache, Discovery, NetworkPolicy, Trust
 from benchmarks import bare
 from benchmarks.peer import WELL_KNOWN, Peer, peer
-from benchmarks.table import Result, against, alternate_async, row, spent
+from benchmarks.table import Result, against, alternate_async, row, spent, typical
 
 TIMES = 200
 
@@ -128,4 +127,4 @@ async def _warm(there: Peer) -> tuple[float, float]:
             start = time.perf_counter()
             await resolver.get_agent_card()
             other.append(time.perf_counter() - start)
-    return median(ours), median(other)
+    return typical(ours), typical(other)

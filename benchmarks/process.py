@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.peer import peer
-from benchmarks.table import Result, against, row
+from benchmarks.table import Result, against, row, typical
 
 ROUNDS = 25
 
@@ -77,4 +76,4 @@ def _each_in_turn(*programs: str, arguments: tuple[str, ...]) -> list[float]:
             subprocess.run([sys.executable, "-c", program, *arguments], check=True)
             if turn > 1:
                 taken[index].append(time.perf_counter() - start)
-    return [statistics.median(each) for each in taken]
+    return [typical(each, block=5) for each in taken]

@@ -1,14 +1,14 @@
 """The table: its rows, how two pieces of work are compared, and how it is printed.
 
 Times on a shared machine mean little; ratios of two things measured alternately, in one run, mean something. So every
-comparison alternates call by call, and takes medians.
+comparison alternates call by call, and reduces both sides in the same way (`typical`).
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -66,8 +66,16 @@ def spent(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
+def typical(taken: Sequence[float], *, block: int = 10) -> float:
+    """What a work takes when nothing disturbs it, in seconds: the median over blocks of the least in each block.
+
+    Whatever else the machine does adds to some turns and takes away from none. The least of all would be luck.
+    """
+    return statistics.median(min(taken[start : start + block]) for start in range(0, len(taken), block))
+
+
 def alternate(*works: Callable[[], object], times: int, warm_up: int = 3) -> list[float]:
-    """Do each work in turn, ``times`` times: the median duration of each, in seconds."""
+    """Do each work in turn, ``times`` times: the typical duration of each, in seconds."""
     for work in works:
         for _ in range(warm_up):
             work()
@@ -77,7 +85,7 @@ def alternate(*works: Callable[[], object], times: int, warm_up: int = 3) -> lis
             start = time.perf_counter()
             works[index]()
             taken[index].append(time.perf_counter() - start)
-    return [statistics.median(each) for each in taken]
+    return [typical(each) for each in taken]
 
 
 async def alternate_async(*works: Callable[[int], Awaitable[object]], times: int, warm_up: int = 3) -> list[float]:
@@ -89,7 +97,7 @@ async def alternate_async(*works: Callable[[int], Awaitable[object]], times: int
             await works[index](turn + warm_up)
             if turn >= 0:
                 taken[index].append(time.perf_counter() - start)
-    return [statistics.median(each) for each in taken]
+    return [typical(each) for each in taken]
 
 
 def _order(count: int, turn: int) -> Iterator[int]:
