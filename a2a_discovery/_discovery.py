@@ -312,6 +312,8 @@ class Discovery(Catalogs):
         source, limits = found.source, self.settings.limits
         if found.no_store:
             self._cache.agents.drop((target, self._key_of(target)))
+        if source.cache == "stale":  # it may come from another process, and be newer than what this one keeps
+            self._cache.agents.outdate(source.url, source.fetched_at)
         if source.url is None or source.cache == "stale" or found.no_store:
             return
         remembered = replace(found, source=replace(source, cache="memory"))

@@ -75,10 +75,7 @@ class AgentMemory:
         source = entry.found.source
         with self._lock:
             self._remove(key)
-            # The same card by another name: what is older there must not be handed out after this one.
-            for other in tuple(self._by_url.get(source.url, ())):
-                if self._entries[other].found.source.fetched_at < source.fetched_at:
-                    self._remove(other)
+            self._outdate(source.url, source.fetched_at)
             if entry.size > bound:
                 return
             self._entries[key] = entry
@@ -87,6 +84,11 @@ class AgentMemory:
             self.size += entry.size
             while self.size > bound or len(self._entries) > COUNT:
                 self._remove(next(iter(self._entries)))
+
+    def outdate(self, url: str | None, at: float) -> None:
+        """Forget the agents of a URL that are older than one which was handed out and is not kept itself."""
+        with self._lock:
+            self._outdate(url, at)
 
     def drop(self, key: tuple[str, str]) -> None:
         """Forget an agent."""
@@ -100,6 +102,12 @@ class AgentMemory:
             self._by_url.clear()
             self._judged.clear()
             self.size = 0
+
+    def _outdate(self, url: str | None, at: float) -> None:
+        # The same card by another name: what is older there must not be handed out after this one.
+        for other in tuple(self._by_url.get(url, ())):
+            if self._entries[other].found.source.fetched_at < at:
+                self._remove(other)
 
     def _remove(self, key: tuple[str, str]) -> None:
         entry = self._entries.pop(key, None)

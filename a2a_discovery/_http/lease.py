@@ -99,7 +99,7 @@ class Leases:
         self._store = store
         self._attempt = attempt
         self._held: dict[str, Lease] = {}
-        self._waiting: set[_Waiter] = set()
+        self._waiting: dict[_Waiter, None] = {}  # in order: the same history runs the same way
         self._looking: asyncio.Task[None] | None = None
         self._extending: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -179,7 +179,7 @@ class Leases:
     async def _change(self, key: str, holder: str, until: float) -> str | None:
         """What stands under a key once it is something else than now; `NOTHING` where that takes too long."""
         waiter = _Waiter(key, holder, asyncio.get_running_loop().create_future())
-        self._waiting.add(waiter)
+        self._waiting[waiter] = None
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
         try:
@@ -188,14 +188,14 @@ class Leases:
         except TimeoutError:
             return NOTHING
         finally:
-            self._waiting.discard(waiter)
+            self._waiting.pop(waiter, None)
 
     async def _look(self) -> None:
         """Look at all leases that are waited for, again and again, until none is."""
         while self._waiting:
             await asyncio.sleep(TICK)
             waiting = list(self._waiting)
-            found = await self._holders({waiter.key for waiter in waiting})
+            found = await self._holders(dict.fromkeys(waiter.key for waiter in waiting))
             for waiter in waiting:
                 if found[waiter.key] != waiter.holder and not waiter.seen.done():
                     waiter.seen.set_result(found[waiter.key])

@@ -191,3 +191,25 @@ async def test_with_the_cache_off_nothing_stands_in(agent: FakeAgent, clock: Clo
 
         with pytest.raises(DiscoveryError):
             await d.discover("shop.example")
+
+
+async def test_after_another_processes_newer_copy_stood_in_the_older_agent_of_this_one_does_not_come_back(
+    agent: FakeAgent, clock: Clock, tmp_path: Any
+) -> None:
+    file = tmp_path / "cache.sqlite"
+    async with (
+        Discovery(transport=agent, clock=clock, cache=Cache.sqlite(file)) as one,
+        Discovery(transport=agent, clock=clock, cache=Cache.sqlite(file)) as other,
+    ):
+        await one.discover("shop.example")
+        clock.advance(10)
+        agent.card["version"] = "2.0.0"
+        await other.discover("shop.example", refresh=True)
+        agent.replies["card"] = Reply.error(503)
+        assert (await one.discover("shop.example")).card.version == "1.0.0"  # fresh still
+
+        stale = await one.discover("shop.example", refresh=True)
+        after = await one.discover("shop.example")
+
+    assert (stale.source.cache, stale.card.version) == ("stale", "2.0.0")
+    assert after.card.version == "2.0.0"

@@ -100,6 +100,23 @@ def test_a_lower_level_is_a_downgrade_only_while_this_policy_pins_keys_for_the_h
     assert compare(now, pinned, TrustPolicy(), HOSTS) is None
 
 
+def test_a_signature_that_raises_no_level_continues_nothing() -> None:
+    """It verifies with the very key of before, yet the card is of another publisher than it was asked for under."""
+    elsewhere = replace(report(check(), level=Trust.CHANNEL), other_publisher=True)
+
+    assert compare(elsewhere, signed_before, TrustPolicy(), HOSTS) is not None
+
+
+def test_the_place_that_a_pinned_signature_names_was_never_looked_at() -> None:
+    """So keys that come from there later are as strange as any."""
+    pinned = remember(report(check(key_source="pinned"), level=Trust.PINNED), "1.0.0", None)
+    later = check(thumbprint="T2")
+
+    assert pinned.jku_hosts == ()
+    assert not familiar(later, pinned)
+    assert compare(report(later), pinned, TrustPolicy(), HOSTS) is not None
+
+
 def test_an_unsigned_past_forbids_nothing() -> None:
     past = remember(report(level=Trust.CHANNEL), "1", None)
 

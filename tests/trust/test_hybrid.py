@@ -190,6 +190,20 @@ def test_a_requirement_is_covered_likewise(place, covered):
     assert is_covered(reading, (place,), "SecurityRequirement", "securityRequirements", 1) is covered
 
 
+@pytest.mark.parametrize("place", ["/securityRequirements/0", "/securityRequirements", ""])
+def test_a_requirement_of_nothing_is_covered_only_where_it_was_signed(place):
+    """It says that nobody need authenticate, and the form of the SDKs leaves it out."""
+    assert not is_covered(read(SCHEMES, [{}]), (place,), "SecurityRequirement", "securityRequirements", 0)
+
+
+def test_a_scheme_that_says_nothing_is_covered_only_where_it_was_signed():
+    reading = read({"empty": {}, "mtls": {"mtlsSecurityScheme": {}}})
+
+    for name, inside in (("empty", ""), ("mtls", ""), ("mtls", "/mtlsSecurityScheme")):
+        place = f"/securitySchemes/{name}{inside}"
+        assert not is_covered(reading, (place,), "SecurityScheme", "securitySchemes", name)
+
+
 async def test_of_a_card_with_no_host_of_its_own_all_that_is_handed_out_was_signed(shop):
     """Its first requirement is not in what was signed, so the second comes to stand in its place."""
     shop.card["securityRequirements"] = [{"schemes": {"key": {}}}, {"schemes": {"machine": {"list": ["r"]}}}]

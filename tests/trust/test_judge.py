@@ -259,6 +259,34 @@ def test_the_walk_may_say_itself_that_it_ended_elsewhere(bench):
     assert refused(bench, bench.card(), provenance=provenance, require=Trust.SIGNED).code == "other-publisher"
 
 
+@pytest.mark.parametrize(
+    ("start", "elsewhere"), [("agent.example.com", False), ("example.com", False), ("other.example", True)]
+)
+def test_a_walk_from_a_domain_ends_on_its_site_or_elsewhere(bench, signer, world, start, elsewhere):
+    provenance = bench.Provenance(authority=bench.HOST, asked=bench.HOST, channel="tls", walked_from=start)
+
+    report = bench.judged(signer.signed(bench.card()), world, provenance)
+
+    assert (report.other_publisher, report.level) == (elsewhere, Trust.CHANNEL if elsewhere else Trust.SIGNED)
+
+
+def test_a_walk_that_ends_at_a_card_of_nobody_ends_elsewhere(bench):
+    provenance = bench.Provenance(authority=None, asked=None, channel=None, walked_from=bench.HOST)
+
+    assert bench.judged(bench.card(), provenance=provenance).other_publisher
+
+
+def test_the_hosts_of_a_report_are_those_that_a_pattern_has_to_match(bench):
+    elsewhere = bench.card(supportedInterfaces=[
+        {"url": f"https://{host}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        for host in ("one.example", "two.example", "one.example")
+    ])  # fmt: skip
+
+    assert bench.judged(elsewhere).hosts == (bench.HOST,)
+    assert bench.judged(elsewhere, provenance=bench.INLINE).hosts == ("one.example", "two.example")
+    assert bench.judged(elsewhere, provenance=bench.MAPPING).hosts == ("one.example", "two.example")
+
+
 def test_a_proven_inline_card_is_its_own_publishers_and_no_other(bench):
     signer = bench.Signer()
     world = bench.World({bench.JKU: bench.jwks(signer)})

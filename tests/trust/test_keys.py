@@ -472,6 +472,19 @@ def test_an_inline_card_at_home_on_its_catalogs_site_may_use_that_site(bench):
     assert (report.verified.key_source, report.authority) == ("same-site-jku", "agents.catalog.example")
 
 
+@pytest.mark.parametrize(
+    "urls", [("https://victim.example/a2a",), ("https://agents.catalog.example", "https://x.example")]
+)
+def test_an_inline_card_that_is_not_at_home_there_may_not(bench, urls):
+    """A catalog that could vouch for others' agents could put its own key under any name."""
+    signer = bench.Signer(jku="https://catalog.example/jwks")
+    world = bench.World({signer.jku: bench.jwks(signer)})
+
+    check = bench.check(signer.signed(saas_card(bench, *urls)), world, bench.INLINE)
+
+    assert (check.status, world.asked) == ("untrusted-key-host", [])
+
+
 @pytest.mark.parametrize("url", ["tenant.saas.example:50051", "dns:///tenant.saas.example:50051"])
 def test_a_grpc_address_names_a_host_too(bench, url):
     signer = bench.Signer(jku=SAAS)
@@ -822,6 +835,32 @@ def test_no_more_than_a_few_sets_are_fetched_for_one_card_and_together(bench):
 
     assert world.asked == [each.jku for each in signers[:8]]
     assert [check.status for check in report.signatures] == ["no-key"] * 8 + ["not-tried"] * 4
+
+
+def test_listed_places_and_those_of_the_site_share_one_bound(bench):
+    listed = [bench.Signer(kid=f"l{number}", jku=f"https://keys.example/{number}") for number in range(6)]
+    own = [bench.Signer(kid=f"o{number}", jku=f"https://{bench.HOST}/{number}") for number in range(6)]
+    card = bench.card(signatures=[signer.sign(bench.card()) for signer in (*listed, *own)])
+    world = bench.World({signer.jku: bench.jwks() for signer in (*listed, *own)})
+
+    checks = bench.facts(card, world, jku_hosts={bench.HOST: ("https://keys.example/",)}).report.signatures
+
+    assert len(world.asked) == 8
+    assert [check.status for check in checks] == ["no-key"] * 8 + ["not-tried"] * 4
+
+
+def test_the_same_bound_holds_for_fetching_again(bench):
+    signers = [bench.Signer(kid=f"k{number}", jku=f"https://{bench.HOST}/{number}") for number in range(6)]
+    card = bench.card(signatures=[signer.sign(bench.card()) for signer in signers])
+    old = bench.jwks(cache="fresh", fetched_at=bench.NOW - DAY)
+    world = bench.World({signer.jku: old for signer in signers})
+
+    bench.facts(card, world, limits=Limits(key_fetches=3))
+
+    assert [url for url in world.asked if isinstance(url, str)] == [signer.jku for signer in signers[:3]]
+    assert [url for url in world.asked if not isinstance(url, str)] == [
+        ("refresh", signer.jku) for signer in signers[:3]
+    ]
 
 
 def test_the_cache_is_kept_small(bench, signer, world):
