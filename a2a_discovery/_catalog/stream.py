@@ -21,11 +21,15 @@ _WINDOW = 1 << 18
 """Bytes that are turned into text at a time: a few hundred entries."""
 ROWS = 1_000_000
 """Elements of one array. A row of a real catalog takes 60 bytes at least; 64 MiB of ``{}`` would take minutes."""
+LONGEST = 4 * 1024 * 1024
+"""Characters of one row, or of a member that is no list of rows: four times the largest card. Small arrays take
+twenty times their text in memory, and 64 MiB of them took three gigabytes."""
 _STARTS = frozenset('{["')
 _LAZY = frozenset(("entries", *LISTS))
 _BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\n\r]*")
-_BRACKETS = re.compile(r'[^"\[\]{}]*(?:("(?:[^"\\]|\\.)*")|([\[{])|([\]}]))', re.DOTALL)
+# Possessive, since a text of megabytes would be remembered character by character.
+_BRACKETS = re.compile(r'[^"\[\]{}]*+(?:("[^"\\]*+(?:\\.[^"\\]*+)*+")|([\[{])|([\]}]))', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 Scan = Callable[[str, int], tuple[Any, int]]
@@ -190,22 +194,32 @@ class _Text:
             try:
                 value, end = scan(self._text, self._at)
             except json.JSONDecodeError as exc:
+                self._check_length(len(self._text))
                 if not self._more():
                     raise self.fault(exc.msg.partition(":")[0].removesuffix(" at").lower(), exc.pos) from None
             else:
+                self._check_length(end)
                 if end < len(self._text) or not self._more():  # a number may go on in the next window
                     self._from, self._at = self._at, end
                     return value
 
+    def _check_length(self, end: int, past: int = 0) -> None:
+        if past + end - self._at > LONGEST:
+            message = f"one thing in the document is longer than {LONGEST:,} characters"
+            raise CardError("not-a-catalog", message, step="read")
+
     def skip(self) -> None:
         """Go past a value that nests too deep for the scanner."""
-        depth = 0
+        depth = past = 0
         while True:
             found = _BRACKETS.match(self._text, self._at)
             if found is None:
+                self._check_length(len(self._text), past)
                 if not self._more():
                     raise self.fault("it ends inside an array or object")
                 continue
+            self._check_length(found.end(), past)
+            past += found.end() - self._at
             self._at = found.end()
             depth += 1 if found[2] else -1 if found[3] else 0
             if depth == 0:

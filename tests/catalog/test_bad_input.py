@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -302,3 +303,35 @@ async def test_a_card_url_without_a_host_costs_only_its_row(discovery: Any, web:
         await discovery().discover("https://list.example/agents.json")
 
     assert none.value.code == "no-card"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"entries":[{"x":[' + b"[]," * 1_500_000 + b"0]}]}",
+        b'{"x":[' + b"[]," * 1_500_000 + b'0],"entries":[]}',
+        b'{"entries":["' + b"x" * 4_500_000 + b'"]}',
+        b"[" + b"[" * 3_000 + b"1," * 2_500_000 + b"1" + b"]" * 3_000 + b"]",
+        b'{"entries":[{"x":"' + b"x" * 5_000_000,
+    ],
+    ids=["row", "member", "text", "deep", "open"],
+)
+def test_one_thing_of_megabytes_refuses_the_document_before_it_is_in_memory(body: bytes) -> None:
+    """A byte of small arrays is twenty in memory: the limit of a whole catalog bounds nothing by itself."""
+    with pytest.raises(CardError) as caught:
+        read_document(body, depth=64)
+
+    assert (caught.value.code, "4,194,304" in caught.value.message) == ("not-a-catalog", True)
+
+
+def test_a_text_in_a_row_that_is_gone_past_is_not_remembered_by_its_characters() -> None:
+    deep = b"[" * 3_000 + b'"' + b'[\\"x' * 500_000 + b'"' + b"]" * 3_000
+    tracemalloc.start()
+    try:
+        rows = list(read_document(b"[" + deep + b",1]", depth=64))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert rows[1] == 1
+    assert peak < 100_000_000  # a gigabyte, where each step back is kept
