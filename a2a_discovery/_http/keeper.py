@@ -52,7 +52,7 @@ class Pending:
 
 
 class Keeper:
-    """Reads and writes copies. Whatever goes wrong is a miss, and the log says it once until it works again.
+    """Reads and writes copies. Whatever goes wrong is a miss, and the log warns once until all works again.
 
     Args:
         cache: the description of where.
@@ -255,10 +255,11 @@ class Keeper:
         return result
 
     def _failed(self, what: str, error: Exception) -> None:
-        # A server that is not there fails whatever it is asked: that is one trouble, and one warning.
+        # A server that is not there fails whatever it is asked, and isn't asked for a while. A store that fails in
+        # several ways is one trouble all the same, and one warning.
         gone = self._cache.kind == "redis" and isinstance(error, (ConnectionError, TimeoutError))
         trouble = SERVER if gone else what
-        level = logging.DEBUG if trouble in self._cache.trouble else logging.WARNING
+        level = logging.DEBUG if self._cache.trouble else logging.WARNING
         now = time.monotonic()
         # One that just worked is not gone: this process was too busy to hear it, and it isn't left alone for that.
         self._cache.trouble[trouble] = now - REST if gone and now - self._worked < PATIENCE else now

@@ -295,10 +295,8 @@ async def test_another_programs_database_stays_as_it_is(
 
     assert states == ["network", "network"]
     assert path.read_bytes() == before
-    # one for reading, one for writing, however often they fail
-    assert [record.message for record in records(caplog) if record.levelno == logging.WARNING] == [
-        "a2a.cache.failed"
-    ] * 2
+    # reading fails, and writing, and both again
+    assert [record.message for record in records(caplog) if record.levelno == logging.WARNING] == ["a2a.cache.failed"]
 
 
 async def test_a_store_that_fails_is_said_once_until_it_works_again(
@@ -378,8 +376,7 @@ asyncio.run(twice(Cache.sqlite(sys.argv[1])))
     lines = run(script, str(path), "3")
 
     assert [line for line in lines if line.startswith("200")] == ["200 network"] * 3
-    assert [line for line in lines if not line.startswith("200")].count("WARNING a2a.cache.failed") in (1, 2)
-    assert len(lines) <= 5
+    assert [line for line in lines if not line.startswith("200")] == ["WARNING a2a.cache.failed"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
@@ -406,8 +403,7 @@ asyncio.run(twice(Cache.sqlite(sys.argv[1])))
         path.parent.chmod(0o755)
 
     assert [line for line in lines if line.startswith("200")] == ["200 network"] * 2
-    assert "WARNING a2a.cache.failed" in lines
-    assert len(lines) <= 4
+    assert [line for line in lines if not line.startswith("200")] == ["WARNING a2a.cache.failed"]
 
 
 def test_without_a_home_the_memory_is_used_and_the_log_says_so() -> None:
