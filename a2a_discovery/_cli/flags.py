@@ -58,6 +58,13 @@ Strict = Annotated[bool, flag("--strict", "Repair nothing while reading.", TRUST
 Extended = Annotated[bool, flag("--extended", "Get the extended card, with a credential.", AUTH)]
 BearerEnv = Annotated[str | None, option("--bearer-env", "NAME", "Environment variable with a bearer token.", AUTH)]
 ApiKeyEnv = Annotated[str | None, option("--api-key-env", "NAME", "Environment variable with an API key.", AUTH)]
+ClientId = Annotated[
+    str | None,
+    option("--client-id", "ID", "OAuth 2.0 client; without a secret, you sign in on another device.", AUTH),
+]
+ClientSecretEnv = Annotated[
+    str | None, option("--client-secret-env", "NAME", "Environment variable with the client's secret.", AUTH)
+]
 CredentialHost = Annotated[
     list[str] | None,
     option("--credential-host", "HOST", "Another host (or *.host) the credential may go to; repeatable.", AUTH),

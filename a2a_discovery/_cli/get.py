@@ -14,6 +14,7 @@ from a2a_discovery._cli.exits import Exit
 from a2a_discovery._cli.options import (
     Flags,
     ask_credentials,
+    device_credentials,
     discovery_arguments,
     host_asked,
     read_credentials,
@@ -68,7 +69,9 @@ async def _extended(
         if error.code != "auth-required" or credentials is None:
             raise
         agent = await _public(flags, arguments, credentials, host)
-    if credentials is None:
+    if credentials is None and flags.client_id is not None:
+        credentials = await device_credentials(flags.client_id, flags, agent)
+    elif credentials is None:
         credentials = ask_credentials(flags, agent)
     return await agent.upgrade(credentials)
 

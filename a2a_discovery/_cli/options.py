@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from a2a_discovery import Cache, Credentials, NetworkPolicy, Trust, TrustPolicy
+from a2a_discovery._cli.text import clean
 from a2a_discovery._config import Configured, load
 from a2a_discovery._target import read_target
 from a2a_discovery._urls import host_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import ssl
 
     from a2a_discovery import Agent
+    from a2a_discovery._oauth import DeviceCode
 
 
 _NONE: Mapping[str, Configured] = MappingProxyType({})
@@ -41,6 +43,8 @@ class Flags:
     extended: bool = False
     bearer_env: str | None = None
     api_key_env: str | None = None
+    client_id: str | None = None
+    client_secret_env: str | None = None
     credential_hosts: tuple[str, ...] = ()
     allow_private: bool = False
     allow_http: bool = False
@@ -156,9 +160,14 @@ def read_credentials(flags: Flags) -> Credentials | None:
         AuthError: ``no-credential``, where a named variable is not set.
         UsageError: ``bad-config``.
     """
-    given = {"bearer": flags.bearer_env, "api_key": flags.api_key_env}
+    given = {"bearer": flags.bearer_env, "api_key": flags.api_key_env, "client_secret": flags.client_secret_env}
     values: dict[str, Any] = {kind: _variable(name) for kind, name in given.items() if name is not None}
+    if flags.client_id is None and flags.client_secret_env is not None:
+        raise UsageError("bad-config", "--client-secret-env needs a client", hint="--client-id ID")
+    if flags.client_id is not None and not flags.extended:
+        raise UsageError("bad-config", "--client-id needs a card that says where tokens are", hint="--extended")
     if values:
+        values |= {} if flags.client_id is None else {"client_id": flags.client_id}
         return Credentials(**values, hosts=flags.credential_hosts)
     Credentials(hosts=flags.credential_hosts)  # a wrong pattern is said before any request
     if flags.credential_hosts and not flags.extended:
@@ -175,6 +184,19 @@ def _variable(name: str) -> str:
             hint="name the variable that holds the secret, not the secret",
         )
     return value
+
+
+async def device_credentials(client_id: str, flags: Flags, agent: Agent) -> Credentials:
+    """The credentials of the person who signs in on another device (RFC 8628).
+
+    Raises:
+        AuthError, FetchError: as `Agent.device_login`.
+    """
+
+    def shown(code: DeviceCode) -> None:
+        print(f"open {clean(code.url)} and enter {clean(code.code)}", file=sys.stderr, flush=True)
+
+    return await agent.device_login(client_id, show=shown, hosts=flags.credential_hosts)
 
 
 def ask_credentials(flags: Flags, agent: Agent) -> Credentials:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from a2a_discovery.testing import Reply
+
 SECRET = "let-me-in"  # the one that the fake agent knows
 
 
@@ -153,3 +155,48 @@ def test_a_terminal_is_asked_for_the_token_which_stays_unseen(shop):
     assert b"Bearer token for localhost" in seen
     assert b"this is the extended card" in seen
     assert SECRET.encode() not in seen
+
+
+def oauth(shop, name, **urls):
+    """Let both cards ask for a token of the shop's own authorization server."""
+    flow = {"tokenUrl": f"{shop.running.url}/token", "scopes": {}, **urls}
+    for card in (shop.agent.card, shop.agent.extended):
+        card["securitySchemes"] = {"login": {"oauth2SecurityScheme": {"flows": {name: flow}}}}
+        card["securityRequirements"] = [{"schemes": {"login": {"list": []}}}]
+    shop.agent.replies["/token"] = lambda request: Reply.json(
+        {"access_token": SECRET, "token_type": "Bearer", "expires_in": 600}
+    )
+
+
+def test_a_client_gets_its_token_and_its_secret_is_never_shown(get, shop, monkeypatch):
+    monkeypatch.setenv("SHOP_SECRET", "client-secret-1")
+    oauth(shop, "clientCredentials")
+
+    result = get("--extended", "--client-id", "robot", "--client-secret-env", "SHOP_SECRET")
+
+    assert (result.exit_code, "this is the extended card" in result.stdout) == (0, True)
+    assert "client-secret-1" not in result.output
+    assert shop.agent.requests[-1].authorization == f"Bearer {SECRET}"
+
+
+def test_without_a_secret_a_person_signs_in_on_another_device(get, shop):
+    oauth(shop, "deviceCode", deviceAuthorizationUrl=f"{shop.running.url}/device")
+    shop.agent.replies["/device"] = lambda request: Reply.json(
+        {
+            "device_code": "d-1",
+            "user_code": "WDJB-MJHT",
+            "verification_uri": f"{shop.running.url}/activate",
+            "expires_in": 600,
+            "interval": 1,
+        }
+    )
+
+    result = get("--extended", "--client-id", "people")
+
+    assert result.exit_code == 0
+    assert f"open {shop.running.url}/activate and enter WDJB-MJHT" in result.stderr
+
+
+@pytest.mark.parametrize("flags", [("--client-id", "robot"), ("--extended", "--client-secret-env", "SHOP_TOKEN")])
+def test_a_client_without_what_it_needs_is_a_wrong_call(get, secret, flags):
+    assert get(*flags).exit_code == 2
