@@ -24,6 +24,8 @@ const names = async (page) => page.locator("table.agents tbody tr:visible th a")
 const sorts = (page) =>
   page.locator("table.agents thead th").evaluateAll((heads) => heads.map((head) => head.getAttribute("aria-sort")));
 const head = (page, name) => page.getByRole("columnheader", { name }).getByRole("button");
+// A page hears of a fragment that was followed (`hashchange`) only after the click or the navigation has ended.
+const followed = (section) => section.first().waitFor().then(() => section.count(), () => 0);
 const picture = (page, name) => pictures && page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
 
 // The ratio of WCAG 2.2 section 1.4.3 for every text on a ground of its own.
@@ -92,6 +94,7 @@ try {
 
   await page.getByRole("link", { name: "Orders", exact: true }).click();
   const open = page.locator("details.agent[open]");
+  await followed(open);
   seen.opened = {
     count: await open.count(),
     text: await open.innerText(),
@@ -100,9 +103,10 @@ try {
   };
   await picture(page, "opened");
   await open.getByRole("link", { name: "Back to the table" }).click();
+  await page.waitForFunction(() => document.activeElement.id === "table").catch(() => {});
   seen.back = await page.evaluate(() => document.activeElement.id);
   await page.goto(url + "#a0");
-  seen.linked = await page.locator("#a0[open]").count();
+  seen.linked = await followed(page.locator("#a0[open]"));
   seen.hostile = await page.locator("#a0").innerText();
   seen.pwned = await page.evaluate(() => window.pwned ?? null);
   seen.blocked = await page.evaluate(async () => {
@@ -113,7 +117,9 @@ try {
     tried.script = window.pwned ?? "did not run";
     return tried;
   });
-  seen.policy = seen.errors.splice(0); // what the browser says of the two that were just tried
+  // What the browser says of the two that were just tried, which it says in its own time.
+  for (let turn = 0; turn < 100 && seen.errors.length < 2; turn++) await page.waitForTimeout(50);
+  seen.policy = seen.errors.splice(0);
 
   const phone = watch(await browser.newPage({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }));
   await phone.goto(url);
@@ -143,7 +149,7 @@ try {
   const told = async () => [await rows.count(), await many.locator("#shown").textContent()];
   seen.many = [await told()];
   await many.goto(long + "#a502");
-  seen.far = await many.locator("#a502[open]:visible").count();
+  seen.far = await followed(many.locator("#a502[open]"));
   await many.locator("#more").click();
   seen.many.push(await told());
   console.log(JSON.stringify(seen));
