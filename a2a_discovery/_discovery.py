@@ -325,7 +325,7 @@ class Discovery(Catalogs):
             usable_until=source.expires_at + found.stale_while_revalidate,
             size=size_of(found.size),
         )
-        self._cache.agents.put((target, self._key_of(target)), kept, bound=limits.memory_bytes)
+        self._cache.agents.put((target, self._key_of(target)), kept, bound=limits.memory_bytes // 2)
 
     def _key_of(self, target: object) -> str:
         """The key of what a target is judged by: a name that brings rules of its own shares no verdict with others."""

@@ -15,8 +15,10 @@ _ODD = re.compile(r"[\x00-\x20\x7f\\^`{}|<>\"]")
 _BEFORE_AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]+")
 # What is no host with a port: there a colon stands before a password.
 _HOST_PORT = re.compile(r"(?:\[[^\[\]]*\]|[^:]*)(?::[0-9]*)?\Z")
-_REMEMBERED = 1024
-"""URLs whose parts are kept, and the longest of them in characters: a stranger's may be a megabyte."""
+_REMEMBERED = 512
+"""URLs whose parts are kept: those of sixty lines under way."""
+_LONG = 1024
+"""The longest of them, in characters: a stranger's may be a megabyte."""
 # The standard library normalises an authority that is not ASCII, in time that grows with the square of its length.
 _AUTHORITY = re.compile(r"[\x00-\x20]*(?:[^/?#:]*:)?//([^/?#]*)")
 _DROPPED = re.compile(r"[\t\r\n]")
@@ -64,7 +66,7 @@ def split(url: str) -> Parts:
         ValueError: it is relative, has odd characters, a bad port, or a host that is none.
     """
     # One line takes the same few URLs apart a dozen times. A password is not kept.
-    return _split(url) if len(url) > _REMEMBERED or "@" in url else _split_before(url)
+    return _split(url) if len(url) > _LONG or "@" in url else _split_before(url)
 
 
 def _split(url: str) -> Parts:

@@ -233,7 +233,7 @@ class Limits:
     """Seconds before its expiry from which a warm call has its agent looked at again behind. Off: a program that
     makes no calls should send no requests either."""
     memory_bytes: int = 32 * 1024 * 1024
-    """What the memory of one cache holds."""
+    """What the memory of one cache holds: answers in one half of it, finished agents in the other."""
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -127,7 +127,7 @@ class Cache:
         """What this process keeps, as a storage."""
         from a2a_discovery._http.memory import MemoryStore
 
-        return MemoryStore(self.shelf, bound=limits.memory_bytes)
+        return MemoryStore(self.shelf, bound=limits.memory_bytes // 2)
 
 
 def as_cache(value: Any) -> Cache:

@@ -39,8 +39,10 @@ _KINDS = {
 }
 _SHOWN = 100
 """Characters of a stranger's URL or host that a message repeats."""
-_REMEMBERED = 1024
-"""URLs that are kept as they are sent, and the longest of them in characters."""
+_REMEMBERED = 256
+"""URLs that are kept as they are sent: what is asked for again and again is a card that is never fresh."""
+_LONG = 1024
+"""The longest of them, in characters."""
 
 
 class ResolveError(httpcore.ConnectError):
@@ -101,7 +103,7 @@ def request_url(parts: Parts) -> httpx.URL:
     Raises:
         BlockedError: ``host``, where httpx reads another host or port out of it than we did.
     """
-    return _request_url(parts) if len(parts.path) + len(parts.query) > _REMEMBERED else _request_url_before(parts)
+    return _request_url(parts) if len(parts.path) + len(parts.query) > _LONG else _request_url_before(parts)
 
 
 def _request_url(parts: Parts) -> httpx.URL:

@@ -20,7 +20,7 @@ def record(size: int = 0, at: float = 0.0, value: Any = None) -> Record:
 
 async def test_what_was_used_last_stays_when_room_is_short(open_desk: Any) -> None:
     urls = [f"https://shop.example/{name}" for name in "abc"]
-    async with open_desk(Cache.memory(), limits=Limits(memory_bytes=25_000)) as desk:
+    async with open_desk(Cache.memory(), limits=Limits(memory_bytes=50_000)) as desk:
         for url in urls:
             desk.origin.page(url, body=b"x" * 10_000, cache_control="max-age=60")
         await desk.get(urls[0])
@@ -34,7 +34,7 @@ async def test_what_was_used_last_stays_when_room_is_short(open_desk: Any) -> No
 
 
 async def test_an_answer_larger_than_the_memory_pushes_nothing_out(open_desk: Any) -> None:
-    async with open_desk(Cache.memory(), limits=Limits(memory_bytes=20_000)) as desk:
+    async with open_desk(Cache.memory(), limits=Limits(memory_bytes=40_000)) as desk:
         desk.origin.page("https://shop.example/small", cache_control="max-age=60")
         desk.origin.page("https://shop.example/huge", body=b"x" * 20_000, cache_control="max-age=60")
         await desk.get("https://shop.example/small")
@@ -75,7 +75,7 @@ def test_the_shelf_knows_its_size_and_keeps_its_bound(steps: list[tuple[str, int
     for number, (step, name, size) in enumerate(steps):
         if step == "put":
             known.append(record(size, at=float(number)))
-            shelf.put(str(name), str(size % 2), known[-1], bound=8_000)
+            shelf.put(str(name), str(size % 2), known[-1], bound=12_000)
         elif step == "get":
             shelf.get(str(name))
         elif known:
@@ -85,7 +85,7 @@ def test_the_shelf_knows_its_size_and_keeps_its_bound(steps: list[tuple[str, int
             else:
                 shelf.renew(Record(id=target.id, at=float(number), size=min(size, target.size), value=None))
         held = [each for key in map(str, range(5)) for each in shelf.get(key)]
-        assert shelf.size == sum(each.size + 1024 for each in held) <= 8_000
+        assert shelf.size == sum(each.size + 2048 for each in held) <= 12_000
         assert len(shelf) == len(held)
         assert all(shelf.find(each.id) is each for each in held)
 

@@ -116,7 +116,8 @@ async def test_memory_is_bounded_by_bytes_and_drops_the_least_recently_used(cloc
     from a2a_discovery.testing import FakeNetwork
 
     agents = [FakeAgent(f"a{number}.example", signers=[], clock=clock) for number in range(8)]
-    limits = Limits(memory_bytes=60_000)  # an agent of about 700 bytes counts as 8,192 + 12 * 700: three of them
+    # An agent of about 700 bytes counts as 8,192 + 12 * 700, and half of this is for agents: three of them.
+    limits = Limits(memory_bytes=120_000)
     async with Discovery(transport=FakeNetwork(*agents), clock=clock, limits=limits) as d:
         for agent in agents:
             await d.discover(agent.host)
