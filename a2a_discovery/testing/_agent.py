@@ -21,6 +21,8 @@ from a2a_discovery.testing._keys import KEYS_PATH, Signer
 from a2a_discovery.testing._reply import Answer, Kind, Reply, Request, encode, finish
 
 CARD_PATH = "/.well-known/agent-card.json"
+_STATES = 8
+"""Signed cards that are kept: public and extended, at a few places. A test may edit the card for ever."""
 
 Places = Mapping[str, str]
 """Origin as it stands in a card → origin where it is really served. Empty without sockets."""
@@ -122,7 +124,7 @@ class FakeAgent(httpx.AsyncBaseTransport):
         signers = self.signers if self.sign_extended or not extended else ()
         key = (json.dumps(source), *signers, *places.items())
         if key not in self._signed or self.sign_each_answer:
-            if len(self._signed) > 64:  # a test that edits for ever
+            if len(self._signed) >= _STATES:
                 self._signed.clear()
             card = self._sign(_moved(source, places), signers, places)
             self._signed[key] = card, encode(card)

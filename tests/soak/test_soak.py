@@ -26,6 +26,9 @@ CALLS = int(os.environ.get("A2A_SOAK_CALLS", "4000"))
 AGENTS = 20
 TOGETHER = 16
 """Callers at a time."""
+MISSING = 25
+"""Places at each agent where nothing is. The 4,096 misses that a cache remembers, of 1.3 kB, would fill up till the
+end."""
 GROWTH = 8.0
 """MB by which the process may grow in the second half. It is what the allocator's own caches were seen to move by;
 100,000 calls that leak 1 kB each are 50 MB."""
@@ -93,7 +96,7 @@ class Soak:
         if kind < 0.05:  # a call without a block opens and closes all it needs
             work = discover(self.url(agent), **options)
         elif kind < 0.10:  # a place that no agent has
-            work = discovery.discover(f"{self.url(agent)}/{self.random.randrange(10_000)}/card.json")
+            work = discovery.discover(f"{self.url(agent)}/{self.random.randrange(MISSING)}/card.json")
         else:
             work = discovery.discover(self.url(agent), refresh=kind < 0.2)
         task = asyncio.ensure_future(work)
