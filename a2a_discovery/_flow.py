@@ -18,7 +18,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from a2a_discovery._card.json import JSON, decode
@@ -98,6 +98,18 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict: the facts about a card that a policy accepted, and the interface to call."""
+
+    reading: Reading
+    report: TrustReport
+    selection: Selection
+    findings: tuple[Finding, ...]
+    record: bytes
+    """What to remember of the location: its past and this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """What the line found: everything an `Agent` is made of."""
 
@@ -118,6 +130,7 @@ class Found:
     """The server wants it nowhere kept, not even in this process."""
     stale_while_revalidate: float = 0.0
     """Seconds past its expiry that it may be handed out while it is looked at again (RFC 5861 section 3)."""
+    verdict: Judged | None = field(default=None, repr=False)
 
 
 Known = Callable[[bytes], Found | None]
@@ -235,6 +248,7 @@ def _accept(
         digest=digest,
         no_store="no-store" in answer.headers.get("cache-control", "").lower(),
         stale_while_revalidate=_stale_while_revalidate(answer, settings.limits),
+        verdict=found,
         source=Source(
             requested=requested,
             url=answer.url or None,
@@ -288,16 +302,6 @@ def provenance_of(located: Located, network: NetworkPolicy) -> Provenance:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    reading: Reading
-    report: TrustReport
-    selection: Selection
-    findings: tuple[Finding, ...]
-    record: bytes
-    """What to remember of the location."""
-
-
 def judged(
     reading: Reading,
     provenance: Provenance,
@@ -310,9 +314,14 @@ def judged(
 ) -> Flow[Judged]:
     """Steps 4 and 5: facts, then the policy's verdict, then the interface; or the facts and the interface that hold."""
     policy = settings.trust
-    past = decode_past((yield Recall(location))) if location is not None and policy.continuity else None
-    if before is not None and _passes(before.report, provenance, policy, past):
-        return _verdict(reading, before.report, before.selection, past)
+    record: bytes | None = (yield Recall(location)) if location is not None and policy.continuity else None
+    verdict = before.verdict if before is not None else None
+    # Where nothing was proven since that verdict, its own past is the past, and what that allowed it allows again.
+    same = verdict is not None and record == verdict.record
+    past = None if same else decode_past(record)
+    if verdict is not None and _passes(verdict.report, provenance, policy, past):
+        return verdict if same else _verdict(reading, verdict.report, verdict.selection, past)
+    past = decode_past(record)
     with settings.during("a2a.verify"):
         verified = yield from verify(
             reading,
