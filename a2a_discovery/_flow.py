@@ -116,6 +116,8 @@ class Found:
     reading: Reading
     report: TrustReport
     selection: Selection
+    verdict: Judged = field(repr=False)
+    """These three, as they were judged: without what is known of this answer alone."""
     source: Source
     provenance: Provenance
     location: str | None = None
@@ -130,7 +132,6 @@ class Found:
     """The server wants it nowhere kept, not even in this process."""
     stale_while_revalidate: float = 0.0
     """Seconds past its expiry that it may be handed out while it is looked at again (RFC 5861 section 3)."""
-    verdict: Judged | None = field(default=None, repr=False)
 
 
 Known = Callable[[bytes], Found | None]
@@ -315,13 +316,14 @@ def judged(
     """Steps 4 and 5: facts, then the policy's verdict, then the interface; or the facts and the interface that hold."""
     policy = settings.trust
     record: bytes | None = (yield Recall(location)) if location is not None and policy.continuity else None
-    verdict = before.verdict if before is not None else None
-    # Where nothing was proven since that verdict, its own past is the past, and what that allowed it allows again.
-    same = verdict is not None and record == verdict.record
-    past = None if same else decode_past(record)
-    if verdict is not None and _passes(verdict.report, provenance, policy, past):
-        return verdict if same else _verdict(reading, verdict.report, verdict.selection, past)
+    if before is not None and record == before.verdict.record:
+        # Nothing was proven here since that verdict, and what a verdict leaves behind always allows it.
+        if _passes(before.report, provenance, policy, None):
+            return before.verdict
+        before = None
     past = decode_past(record)
+    if before is not None and _passes(before.report, provenance, policy, past):
+        return _verdict(reading, before.report, before.selection, past)
     with settings.during("a2a.verify"):
         verified = yield from verify(
             reading,

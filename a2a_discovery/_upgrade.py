@@ -147,6 +147,7 @@ def extend(
         reading=found.reading,
         report=found.report,
         selection=found.selection,
+        verdict=found,
         provenance=provenance,
         location=public.location,
         extended=True,

@@ -198,6 +198,21 @@ async def test_the_past_of_the_location_is_compared_all_the_same(agent: FakeAgen
     assert caught.value.code == "downgraded"
 
 
+async def test_a_rollback_is_told_again_with_each_304(agent: FakeAgent, clock: Clock) -> None:
+    agent.card["version"] = "2.0.0"
+    async with Discovery(transport=agent, clock=clock) as d:
+        await d.discover(TARGET)
+        agent.card["version"] = "1.0.0"
+        clock.advance(61)
+        seen = [await d.discover(TARGET)]
+        for _ in range(2):
+            clock.advance(61)
+            seen.append(await d.discover(TARGET))
+
+    assert [each.source.cache for each in seen] == ["network", "revalidated", "revalidated"]
+    assert [[each.code for each in found.findings].count("rolled-back") for found in seen] == [1, 1, 1]
+
+
 async def test_the_callers_own_check_is_asked_each_time(agent: FakeAgent, clock: Clock) -> None:
     answers: list[str | None] = [None, None, "it is on a list by now", "it is on a list by now"]
     trust = TrustPolicy(check=lambda _report: answers.pop(0))

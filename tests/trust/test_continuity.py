@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from a2a_discovery import SignatureCheck, Trust, TrustError, TrustPolicy, TrustReport
@@ -155,6 +155,44 @@ def test_what_is_remembered_is_bounded() -> None:
     assert past is not None
     assert (len(past.jku_hosts), len(past.thumbprints)) == (8, 32)
     assert past.thumbprints[-1] == "T99"
+
+
+checks = st.builds(
+    check,
+    status=st.sampled_from(["verified", "verified", "bad-signature"]),
+    interfaces_covered=st.sampled_from([True, True, False]),
+    key_source=st.sampled_from(["same-site-jku", "jku-host", "pinned"]),
+    jku=st.sampled_from([f"https://k{number}.shop.example/j" for number in range(12)]),
+    thumbprint=st.sampled_from([f"T{number}" for number in range(40)]),
+)
+reports = st.builds(
+    lambda some, level: report(*some, level=level),
+    st.lists(checks, max_size=4),
+    st.sampled_from([Trust.CHANNEL, Trust.SIGNED, Trust.PINNED]),
+)
+versions = st.sampled_from(["", "1", "1.9", "v1.10", "1.10.0+" + "x" * 80, "latest"])
+
+
+@given(st.lists(st.tuples(reports, versions), max_size=60), reports, versions)
+def test_what_an_accepted_card_leaves_behind_allows_that_card_and_says_the_same_of_it(
+    before: list[tuple[TrustReport, str]], now: TrustReport, version: str
+) -> None:
+    """Where a record is what a verdict left, the verdict is taken as it was, without comparing anything."""
+    past = None
+    for earlier, its_version in before:
+        past = remember(earlier, its_version, past)
+    # A level that signatures prove is proven by one of those that raise a level.
+    assume(now.level < Trust.SIGNED or any(each.interfaces_covered for each in verified(now)))
+    assume(compare(now, past, TrustPolicy(), HOSTS) is None)
+
+    left = remember(now, version, past)
+
+    assert compare(now, left, TrustPolicy(), HOSTS) is None
+    assert rolled_back(version, left) == rolled_back(version, past)
+
+
+def verified(of: TrustReport) -> list[SignatureCheck]:
+    return [each for each in of.signatures if each.status == "verified"]
 
 
 @pytest.mark.parametrize(
