@@ -108,6 +108,8 @@ class Recall:
     """What is remembered of a location: bytes, or ``None``."""
 
     location: str
+    answer: Fetched | None = None
+    """Came from there: the shell may have looked up both at once."""
 
 
 def retry_after(value: str | None, now: float) -> float | None:

@@ -231,7 +231,8 @@ def _accept(
     reading = before.reading if before is not None else read(located.document, provenance.url, settings)  # (3)
     location = located.location or (location_of(answer.requested) if answer.url else None)
     try:
-        found = yield from judged(reading, provenance, settings, location=location, now=now, before=before)  # (4) (5)
+        recalled = None if location is None else Recall(location, answer)
+        found = yield from judged(reading, provenance, settings, recall=recalled, now=now, before=before)  # (4) (5)
     except TrustError as error:
         if error.code == "other-publisher" and provenance.url is not None:
             error.hint = f'if that very card is meant: discover("{provenance.url}")'
@@ -308,14 +309,14 @@ def judged(
     provenance: Provenance,
     settings: Settings,
     *,
-    location: str | None,
+    recall: Recall | None,
     now: float,
     extended: bool = False,
     before: Found | None = None,
 ) -> Flow[Judged]:
     """Steps 4 and 5: facts, then the policy's verdict, then the interface; or the facts and the interface that hold."""
     policy = settings.trust
-    record: bytes | None = (yield Recall(location)) if location is not None and policy.continuity else None
+    record: bytes | None = (yield recall) if recall is not None and policy.continuity else None
     if before is not None and record == before.verdict.record:
         # Nothing was proven here since that verdict, and what a verdict leaves behind always allows it.
         if _passes(before.report, provenance, policy, None):

@@ -61,7 +61,7 @@ async def _perform_one(effect: object, fetcher: Fetcher) -> Any:
     if isinstance(effect, Keep):
         return await fetcher.keep(effect.answer, location=effect.location, record=effect.record)
     if isinstance(effect, Recall):
-        return await fetcher.recall(effect.location)
+        return await fetcher.recall(effect.location, effect.answer)
     assert isinstance(effect, tuple)  # noqa: S101  (the last kind of effect)
     if len(effect) == 1:  # one JWK Set, mostly: a task of its own would only cost turns of the loop
         return (await _outcome(effect[0], fetcher, alone=True),)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from a2a_discovery._card.json import JSON
 from a2a_discovery._choose import Applied, Chosen, Endpoints, Grant, choose
 from a2a_discovery._credentials import Allowed, Credentials, check_allowed, check_secret
-from a2a_discovery._effects import Fetched, Flow, Keep
+from a2a_discovery._effects import Fetched, Flow, Keep, Recall
 from a2a_discovery._extended import (
     Call,
     calls_for,
@@ -136,7 +136,8 @@ def extend(
     check_upgraded(public.reading, reading)
     location = public.location and f"{public.location}#extended"
     came = replace(provenance, channel=answer.channel, url=answer.url, proven=public.report.authority)
-    found = yield from judged(reading, came, settings, location=location, now=now, extended=True)
+    recalled = None if location is None else Recall(location)
+    found = yield from judged(reading, came, settings, recall=recalled, now=now, extended=True)
     notes = granted.findings
     check_consistent(public.reading, reading, found.report, authority=public.report.authority, local=local)
     if found.report.verified is None and public.report.verified is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from a2a_discovery._effects import CacheState, Fetch, Fetched
 from a2a_discovery._http import freshness
 from a2a_discovery._http.freshness import Copy
-from a2a_discovery._http.keeper import Pending
+from a2a_discovery._http.keeper import Pending, Stored
 from a2a_discovery._urls import without_userinfo
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def copy_of(fetch: Fetch, answer: Answer, headers: freshness.Fields, *, at: floa
     )
 
 
-def pending(fetch: Fetch, key: str, copy: Copy, lifetime: float, old: Sequence[Copy]) -> Pending:
+def pending(fetch: Fetch, key: str, copy: Copy, lifetime: float, stored: Stored) -> Pending:
     """What to write where the core accepts an answer, by what may be stored of it."""
     if freshness.storable(copy.headers):
-        return Pending(key=key, copy=copy, lifetime=lifetime, old=old)
+        return Pending(key=key, copy=copy, lifetime=lifetime, old=stored.copies, past=stored.past)
     if fetch.kind == "profile" and "*" not in freshness.members(copy.headers, "vary"):
-        return Pending(key=key, copy=replace(copy, id=None), lifetime=lifetime, old=old, aside=True)
-    return Pending(key=key, copy=None, lifetime=0.0, old=old)
+        return Pending(key=key, copy=replace(copy, id=None), lifetime=lifetime, old=stored.copies, aside=True)
+    return Pending(key=key, copy=None, lifetime=0.0, old=stored.copies, past=stored.past)
 
 
 def from_copy(

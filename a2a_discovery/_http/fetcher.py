@@ -22,9 +22,10 @@ from a2a_discovery._http.answers import Spy, condition, copy_of, from_answer, fr
 from a2a_discovery._http.coalesce import Flights
 from a2a_discovery._http.fingerprint import fingerprint
 from a2a_discovery._http.freshness import Copy
-from a2a_discovery._http.keeper import Keeper, Pending
+from a2a_discovery._http.keeper import Keeper, Pending, Stored
 from a2a_discovery._http.lease import PATIENCE, Lease, Leases
 from a2a_discovery._http.shelf import Note
+from a2a_discovery._trust.continuity import location_of
 from a2a_discovery._urls import host_of, split, without_userinfo
 from a2a_discovery.errors import FetchError
 
@@ -102,9 +103,19 @@ class Fetcher:
         answer = await self._flights.join(name, lambda: self._answer(fetch, key, private=private, alone=alone))
         return answer if answer.requested == fetch.url else replace(answer, requested=fetch.url)
 
-    async def recall(self, location: str) -> bytes | None:
-        """What is remembered of a location; see `keep`."""
-        record = await self._keeper.recall(self._channel, location)
+    async def recall(self, location: str, answer: Fetched | None = None) -> bytes | None:
+        """What is remembered of a location; see `keep`.
+
+        Args:
+            location: as in `keep`.
+            answer: came from there. What was read with the copy that it replaces is not read once more, unless
+                somebody kept the same answer by now.
+        """
+        handle = answer.handle if answer is not None else None
+        if isinstance(handle, Pending) and not handle.done and handle.past and handle.past[0] == location:
+            record: bytes | None = handle.past[1]
+        else:
+            record = await self._keeper.recall(self._channel, location)
         if record is not None:
             if len(self._recalled) >= _RECALLED:
                 self._recalled.clear()
@@ -164,12 +175,15 @@ class Fetcher:
         """What a stored answer goes by: the request and the channel, never what it is read as."""
         return store_key(fetch.method, fetch.url, self._channel, local=fetch.local and self._network.loopback)
 
-    async def _copies(self, fetch: Fetch, key: str) -> list[Copy]:
+    async def _read(self, fetch: Fetch, key: str) -> Stored:
         """The stored answers to a request, as far as this kind of fetch could have got them itself."""
-        found = await self._keeper.read(key)
-        if fetch.kind == "profile":
-            found = [*found, *await self._keeper.read_aside(key)]
-        return [copy for copy in found if self._may_answer(copy, fetch)]
+        location = _location(fetch)
+        if location is not None:
+            found = await self._keeper.read_both(key, self._channel, location)
+        else:
+            found = Stored(copies=await self._keeper.read(key))
+        aside = await self._keeper.read_aside(key) if fetch.kind == "profile" else ()
+        return replace(found, copies=[each for each in (*found.copies, *aside) if self._may_answer(each, fetch)])
 
     def _may_answer(self, copy: Copy, fetch: Fetch) -> bool:
         hops = (*copy.redirects, copy.url)
@@ -200,7 +214,7 @@ class Fetcher:
 
     async def _stored(self, fetch: Fetch, key: str, *, private: bool) -> Fetched:
         now = self._clock()
-        copy = None if private else self._newest(await self._copies(fetch, key))
+        copy = None if private else self._newest((await self._read(fetch, key)).copies)
         if copy is not None:
             expires_at = self._expiry(fetch, copy)
             if now < expires_at:
@@ -214,8 +228,8 @@ class Fetcher:
         raise FetchError("connect", f"no stored answer of {url} may be used", url=url, step="fetch")
 
     async def _answer(self, fetch: Fetch, key: str, *, private: bool, alone: bool) -> Fetched:
-        copies = [] if private else await self._copies(fetch, key)
-        fresh = self._fresh(fetch, copies)
+        stored = Stored() if private else await self._read(fetch, key)
+        fresh = self._fresh(fetch, stored.copies)
         if fresh is not None:
             return fresh
         missing = self._missing(fetch, key, private=private)
@@ -225,7 +239,7 @@ class Fetcher:
         leases = self._keeper.leases if alone and not private else None
         if leases is not None:
             return await self._in_turn(fetch, key, missing, leases)
-        return await self._ask_anew(fetch, key, copies, missing, private=private)
+        return await self._ask_anew(fetch, key, stored, missing, private=private)
 
     async def _in_turn(self, fetch: Fetch, key: str, missing: str | None, leases: Leases) -> Fetched:
         """Ask the origin while no other worker does; where one did, and kept what came, that is the answer."""
@@ -234,9 +248,9 @@ class Fetcher:
         try:
             while again and fresh is None:
                 lease, again = await leases.turn(key, until=until)
-                copies = await self._copies(fetch, key)
-                fresh = self._fresh(fetch, copies)
-            answer = fresh or await self._ask_anew(fetch, key, copies, missing, private=False)
+                stored = await self._read(fetch, key)
+                fresh = self._fresh(fetch, stored.copies)
+            answer = fresh or await self._ask_anew(fetch, key, stored, missing, private=False)
         except BaseException as error:
             leases.free(lease, missed=isinstance(error, FetchError))
             raise
@@ -253,12 +267,10 @@ class Fetcher:
         expires_at = self._expiry(fetch, copy)
         return from_copy(fetch, copy, "fresh", expires_at=expires_at) if self._clock() < expires_at else None
 
-    async def _ask_anew(
-        self, fetch: Fetch, key: str, copies: Sequence[Copy], missing: str | None, *, private: bool
-    ) -> Fetched:
+    async def _ask_anew(self, fetch: Fetch, key: str, stored: Stored, missing: str | None, *, private: bool) -> Fetched:
         """Ask the origin, and remember it where nothing came."""
         try:
-            answer = await self._from_network(fetch, key, copies, private=private)
+            answer = await self._from_network(fetch, key, stored, private=private)
         except FetchError as error:
             if missing is not None:
                 self._misses.note(missing, error, at=self._clock(), retry_after=error.retry_after)
@@ -277,20 +289,20 @@ class Fetcher:
             return None
         return f"{key}\n{fetch.kind}\n{fetch.limit}\n{fetch.headers}\n{fetch.principal or ''}"
 
-    async def _from_network(self, fetch: Fetch, key: str, copies: Sequence[Copy], *, private: bool) -> Fetched:
-        copy, spy = self._newest(copies), Spy(fetch.auth_for)
+    async def _from_network(self, fetch: Fetch, key: str, stored: Stored, *, private: bool) -> Fetched:
+        copy, spy = self._newest(stored.copies), Spy(fetch.auth_for)
         asked = fetch if fetch.auth_for is None else replace(fetch, auth_for=spy)
         answer, confirmed = await self._ask(asked, copy if fetch.mode != "unconditional" else None)
         at = self._clock()
         if confirmed is None and answer.status != 200:
             if answer.status in _GONE:
-                await self._keeper.remove(key, copies)
+                await self._keeper.remove(key, stored.copies)
             return from_answer(fetch, answer, at, expires_at=at)
         headers: freshness.Fields = freshness.fields(answer.headers)
         headers = freshness.kept(headers) if confirmed is None else freshness.refreshed(confirmed.headers, headers)
         lifetime = self._lifetime(fetch, url=answer.url, headers=headers, at=at)
         new = copy_of(fetch, answer, headers, at=at, confirmed=confirmed)
-        handle = None if private or spy.used else pending(fetch, key, new, lifetime, copies)
+        handle = None if private or spy.used else pending(fetch, key, new, lifetime, stored)
         if confirmed is not None:
             return from_copy(fetch, new, "revalidated", expires_at=at + lifetime, handle=handle)
         return from_answer(fetch, answer, at, expires_at=at + lifetime, handle=handle)
@@ -324,6 +336,14 @@ def _is_private(fetch: Fetch) -> bool:
     if fetch.method != "GET" or fetch.kind == "extended" or fetch.principal is not None:
         return True
     return fetch.auth_for is not None and fetch.auth_for(host_of(fetch.url) or "") is not None
+
+
+def _location(fetch: Fetch) -> str | None:
+    """Where a card proves something, if it is one, and asked for at a URL that is one."""
+    try:
+        return location_of(fetch.url) if fetch.kind == "card" else None
+    except ValueError:
+        return None
 
 
 def _normal(url: str) -> str:

@@ -34,6 +34,15 @@ _BEHIND = 64
 """Renewals under way at most before a caller waits for his."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What a store held."""
+
+    copies: Sequence[Copy] = ()
+    past: tuple[str, bytes] | None = None
+    """A location and what it proved, where there is something, and the store gave it with the copies."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Pending:
     """What to write when the core says `Keep`."""
@@ -44,6 +53,8 @@ class Pending:
     lifetime: float
     """Seconds it stays fresh."""
     old: Sequence[Copy]
+    past: tuple[str, bytes] | None = None
+    """As in `Stored`: what its location proved when it was asked for."""
     aside: bool = False
     """It stays in the memory of this process, whatever the store is."""
     done: bool = False
@@ -85,6 +96,19 @@ class Keeper:
 
         empty: list[Copy] = []
         return await self._try("read", lambda: read(storage, key), empty)
+
+    async def read_both(self, key: str, channel: str, location: str) -> Stored:
+        """The copies under a key, and what a location proved, where the store gives both in one step."""
+        ledger = self._ledger()
+        if ledger is None:
+            return Stored(copies=await self.read(key))
+        from a2a_discovery._http.store import copies
+
+        found = await self._try("read", lambda: ledger.look_up(key, channel, location), None)
+        if found is None:
+            return Stored()
+        entries, record = found
+        return Stored(copies=await copies(entries), past=None if record is None else (location, record))
 
     async def read_aside(self, key: str) -> list[Copy]:
         """The copies that this process alone keeps under a key."""

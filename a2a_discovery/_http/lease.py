@@ -11,9 +11,12 @@ import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from a2a_discovery._http.shelf import Note
+
+if TYPE_CHECKING:
+    from hishel import Entry
 
 LIFETIME = 3.0
 """Seconds that a lease lasts unless it is extended, as a living holder does every second: how long a dead one delays
@@ -56,6 +59,10 @@ class Shared(Protocol):
 @runtime_checkable
 class Ledger(Protocol):
     """What a store can do that also remembers what locations proved before."""
+
+    async def look_up(self, key: str, channel: str, location: str) -> tuple[list[Entry], bytes | None]:
+        """The entries under a key, and the record of a location, in one step."""
+        ...
 
     async def recall(self, channel: str, location: str) -> bytes | None:
         """The record of a location, or ``None``."""

@@ -139,7 +139,18 @@ class RedisStore(Store):
     async def get_entries(self, key: str) -> list[Entry]:
         """The entries under a key."""
         with _ours():
-            fields: dict[bytes, bytes] = await self._client.hgetall(f"{ANSWERS}:{key}")
+            return self._read(key, await self._client.hgetall(f"{ANSWERS}:{key}"))
+
+    async def look_up(self, key: str, channel: str, location: str) -> tuple[list[Entry], bytes | None]:
+        """The entries under a key, and what a location proved before."""
+        with _ours():
+            async with self._client.pipeline(transaction=False) as pipe:
+                pipe.hgetall(f"{ANSWERS}:{key}")
+                pipe.hget(_place(channel, location), "record")
+                fields, record = await pipe.execute()
+        return self._read(key, fields), record
+
+    def _read(self, key: str, fields: Mapping[bytes, bytes]) -> list[Entry]:
         found = []
         for field, mark in fields.items():
             entry = _unpack(mark, fields.get(b"b" + field[1:])) if field[:1] == b"m" else None

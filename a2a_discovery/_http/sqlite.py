@@ -132,6 +132,14 @@ class SqliteStore(Store):
         """
         return await self._hop(self._get, key)
 
+    async def look_up(self, key: str, channel: str, location: str) -> tuple[list[Entry], bytes | None]:
+        """The entries under a key, and what a location proved before.
+
+        Raises:
+            sqlite3.Error, OSError: the file can't be read.
+        """
+        return await self._hop(self._look_up, key, channel, location)
+
     async def replace(
         self,
         entry: Entry,
@@ -246,6 +254,11 @@ class SqliteStore(Store):
                 connection.executemany(_TOUCH, due)
         found = (unpacked(uuid.UUID(bytes=id_), *stored) for id_, *stored, _ in rows)
         return [entry for entry in found if entry is not None]
+
+    def _look_up(
+        self, connection: sqlite3.Connection, key: str, channel: str, location: str
+    ) -> tuple[list[Entry], bytes | None]:
+        return self._get(connection, key), ledger.recall(connection, channel, location)
 
     def _replace(
         self,

@@ -89,8 +89,13 @@ class Store(AsyncBaseStorage):
 
 async def read(storage: AsyncBaseStorage, key: str) -> list[Copy]:
     """The copies under a key, of those entries that we wrote."""
+    return await copies(await storage.get_entries(key))
+
+
+async def copies(entries: Sequence[Entry]) -> list[Copy]:
+    """What we wrote of some entries."""
     found = []
-    for entry in await storage.get_entries(key):
+    for entry in entries:
         copy = _unpack(entry, await _body(entry.response.stream))
         if copy is not None:
             found.append(copy)

@@ -39,6 +39,20 @@ async def seen(agent: FakeAgent, redis_url: str) -> None:
         await d.discover("shop.example")
 
 
+async def test_a_renewed_copy_brings_what_its_location_proved_when_it_was_read(
+    open_desk: Any, redis_url: str, client: Any
+) -> None:
+    url = "https://shop.example/card.json"
+    async with open_desk(Cache.redis(redis_url)) as desk:
+        desk.origin.page(url, cache_control="max-age=60", etag='"1"')
+        await desk.fetcher.keep(await desk.get(url, keep=False), location=url, record=b"proven")
+        renewed = await desk.get(url, keep=False, mode="refresh")
+        await client.delete(*[key async for key in client.scan_iter(f"{PROVEN}:*")])  # another worker forgets it
+
+        assert await desk.fetcher.recall(url, renewed) == b"proven"
+        assert await desk.fetcher.recall(url) is None
+
+
 async def test_a_card_that_stopped_being_signed_is_refused_by_every_worker(agent: FakeAgent, redis_url: str) -> None:
     await seen(agent, redis_url)
     agent.signers.clear()

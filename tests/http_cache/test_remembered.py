@@ -105,6 +105,23 @@ async def test_two_processes_at_once_keep_what_was_proven_more(file: Path) -> No
     await store.close()
 
 
+async def test_a_renewed_copy_brings_what_its_location_proved_when_it_was_read(open_desk: Any, file: Path) -> None:
+    url, location = "https://shop.example/card.json", "https://shop.example/card.json"
+    async with open_desk(Cache.sqlite(file)) as desk:
+        desk.origin.page(url, cache_control="max-age=60", etag='"1"')
+        await desk.fetcher.keep(await desk.get(url, keep=False), location=location, record=b"proven")
+        renewed = await desk.get(url, keep=False, mode="refresh")
+        with opened(file) as connection:  # another process forgets it meanwhile
+            assert connection is not None
+            ledger.forget(connection, location, None)
+
+        assert await desk.fetcher.recall(location, renewed) == b"proven"
+        assert await desk.fetcher.recall("https://shop.example/other.json", renewed) is None
+        assert await desk.fetcher.recall(location) is None
+        await desk.fetcher.keep(renewed)
+        assert await desk.fetcher.recall(location, renewed) is None  # whoever shared the request is told anew
+
+
 async def test_eviction_leaves_it(agent: FakeAgent, file: Path) -> None:
     await seen(agent, file)
     with opened(file) as connection:
