@@ -144,7 +144,7 @@ def items_of(answer: Fetched, asking: Asking, *, via: tuple[str, ...] = ()) -> F
 
 def _older(follow: Follow, newer: Fetched, asking: Asking) -> Flow[list[Item]]:
     try:
-        answer: Fetched = yield asking.fetch(follow.url, "profile", local=on_loopback(newer.url, asking))
+        answer: Fetched = yield for_named(follow.url, newer.url, asking).fetch(follow.url, "profile")
         check_status(answer)
         document = read_document(answer.body, depth=asking.limits.depth)
         if not is_leaf(document, follow.version or ""):
@@ -172,10 +172,26 @@ def had(fetch: Fetch) -> Flow[Fetched]:
     return answer
 
 
-def on_loopback(url: str, asking: Asking) -> bool:
-    """Whether what a document names may lie on loopback: only where the document came from there itself."""
+def for_named(url: str, by: str, asking: Asking) -> Asking:
+    """How a URL that a document names is asked for.
+
+    It may lie on loopback only where the document came from there itself. And a document does not get a credential
+    sent in clear by writing ``http`` before a host that the caller bound it to: that takes a URL of the caller's own.
+
+    Args:
+        url: what is named.
+        by: where the document came from.
+        asking: how the document was asked for.
+    """
+    local = asking.local and _is_loopback(by)
+    if url[:5].lower() == "http:" and not (local and _is_loopback(url)):
+        return replace(asking, local=local, auth_for=None, principal=None)
+    return replace(asking, local=local)
+
+
+def _is_loopback(url: str) -> bool:
     host = host_of(url)
-    return asking.local and host is not None and is_loopback(host)
+    return host is not None and is_loopback(host)
 
 
 def _card_of_entry(entry: CatalogEntry, asking: Asking, answer: Fetched | None = None) -> Flow[Located]:
@@ -218,7 +234,7 @@ def _told(entry: CatalogEntry, listed: Listed | None) -> Fetched:
 def _linked_card(entry: CatalogEntry, asking: Asking) -> Flow[Located]:
     """A linked card comes from its own host, and owes the catalog nothing."""
     url = entry.url or ""
-    inner = replace(asking, local=asking.local and (entry.listed is None or on_loopback(entry.listed.url, asking)))
+    inner = asking if entry.listed is None else for_named(url, entry.listed.url, asking)
     try:
         place = read_place(url)
     except ValueError:

@@ -18,7 +18,7 @@ from a2a_discovery._catalog.search import Query
 from a2a_discovery._choose import Applied, for_card_fetch
 from a2a_discovery._credentials import Credentials
 from a2a_discovery._effects import Flow
-from a2a_discovery._entries import on_loopback
+from a2a_discovery._entries import for_named
 from a2a_discovery._files import read_file
 from a2a_discovery._finding import Finding
 from a2a_discovery._hosts import best_match
@@ -169,7 +169,7 @@ class Listing:
                 read_file, todo.content, limit=plan.asking.limits.catalog_bytes, argument="catalog_bytes"
             )
             return told(None, body=body, read=plan.project, depth=plan.asking.limits.depth)
-        asking = plan.asking if not todo.path else replace(plan.asking, local=on_loopback(todo.path[-1], plan.asking))
+        asking = plan.asking if not todo.path else for_named(todo.url, todo.path[-1], plan.asking)
         if todo.registry is not None and todo.call is not None:
             return await plan.run(open_page(todo.registry, todo.url, todo.call, asking, via=todo.path))
         if todo.kind == "domain":

@@ -54,14 +54,14 @@ class Asking:
     auth_for: Callable[[str], Any] | None = None
     principal: str | None = None
 
-    def fetch(self, url: str, kind: Kind = "card", *, local: bool | None = None) -> Fetch:
+    def fetch(self, url: str, kind: Kind = "card") -> Fetch:
         """The `Fetch` of a document, with the limit of its kind."""
         limits = {"catalog": self.limits.catalog_bytes, "profile": self.limits.profile_bytes}
         return Fetch(
             url=url,
             kind=kind,
             limit=limits.get(kind, self.limits.card_bytes),
-            local=self.local if local is None else local,
+            local=self.local,
             mode=self.mode,
             auth_for=self.auth_for,
             principal=self.principal,

@@ -13,7 +13,9 @@ from a2a_discovery import (
     BlockedError,
     CardError,
     CatalogEntry,
+    Credentials,
     FetchError,
+    NetworkPolicy,
     NotFoundError,
     Trust,
     TrustError,
@@ -23,6 +25,7 @@ from a2a_discovery import (
 CATALOG = "https://catalog.example/ai.json"
 CARD = "https://shop.example/card.json"
 A2A = "application/a2a-agent-card+json"
+CATALOG_TYPE = "application/ai-catalog+json"
 ME = "urn:air:shop.example:a2a:orders"
 
 
@@ -45,6 +48,37 @@ async def test_a_linked_card_comes_from_its_own_host(web: Any, discovery: Any, c
     assert agent.card.name == "Orders"
     assert dict(agent.document) == card()
     assert web.urls == [CATALOG, CARD]
+
+
+async def test_no_document_gets_a_credential_sent_in_clear_by_writing_http_before_its_host(
+    web: Any, discovery: Any, card: Any
+) -> None:
+    plain, nested = "http://shop.example/card.json", "http://shop.example/more.json"
+    web.put(CATALOG, listed(entry(url=plain), {"identifier": "more", "type": CATALOG_TYPE, "url": nested}))
+    web.put(plain, card())
+    web.put(nested, listed(entry("urn:air:shop.example:a2a:other", url=CARD)))
+    d = discovery(
+        credentials={"shop.example": Credentials(bearer="secret")},
+        network=NetworkPolicy(allow_http=True),
+        trust=TrustPolicy(require=Trust.NONE),
+    )
+
+    found = [each async for each in d.catalog(CATALOG)]
+    for each in found:
+        if each.url == CARD:
+            web.put(CARD, card())
+        await d.discover(each)
+    await d.discover(plain)  # what the caller writes is his to answer for
+
+    sent = {str(request.url): [] for request in web.asked}
+    for request in web.asked:
+        sent[str(request.url)].append(request.headers.get("authorization"))
+    assert sent == {
+        CATALOG: [None],
+        nested: [None],
+        plain: [None, "Bearer secret"],
+        CARD: ["Bearer secret"],
+    }
 
 
 async def test_an_inline_card_has_the_word_of_its_catalog_alone(web: Any, discovery: Any, card: Any) -> None:
