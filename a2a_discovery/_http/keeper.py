@@ -78,6 +78,7 @@ class Keeper:
         self._storage: AsyncBaseStorage | None = None
         self._renewals: set[asyncio.Task[object]] = set()
         self._leases: Leases | None = None
+        self._proven: Ledger | None = None
         self._worked = -PATIENCE
         self.off = cache.kind == "off"
 
@@ -224,7 +225,7 @@ class Keeper:
         leases, self._leases = self._leases, None
         if leases is not None:
             await leases.aclose()
-        storage, self._storage = self._storage, None
+        storage, self._storage, self._proven = self._storage, None, None
         if storage is not None and self._cache.kind != "storage":
             await self._try("close", storage.close, None)
 
@@ -236,13 +237,15 @@ class Keeper:
                 self._failed("open", error)
                 return None
             self._storage = opened
+            # Asked once: of a protocol, the question costs more than a look into the memory.
             self._leases = Leases(opened, self._try) if isinstance(opened, Shared) else None
+            self._proven = opened if isinstance(opened, Ledger) else None
         return self._storage
 
     def _ledger(self) -> Ledger | None:
         """The store, where it remembers what locations proved."""
-        storage = self._open()
-        return storage if isinstance(storage, Ledger) else None
+        self._open()
+        return self._proven
 
     def _takes_both(self, pending: Pending) -> bool:
         """Whether the store takes an answer and what to remember of its location in one step."""
