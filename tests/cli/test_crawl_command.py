@@ -235,6 +235,15 @@ def test_exit_codes(command, shop, targets, tmp_path, arguments, code):
     assert (result.exit_code, result.stdout, "Traceback" in result.stderr) == (code, "", False)
 
 
+AT_A_TERMINAL = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from a2a_discovery._cli import main
+main()
+"""
+"""The command as a terminal starts it: what a shell starts in the background is deaf to Ctrl-C, with its children."""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
 async def test_ctrl_c_leaves_a_good_file_and_the_same_command_goes_on(tmp_path):
     agent = FakeAgent(signers=())
@@ -247,7 +256,7 @@ async def test_ctrl_c_leaves_a_good_file_and_the_same_command_goes_on(tmp_path):
         # Of two at a time one is held, and the other is always the next of those before it.
         paths = ["held", *range(8), "last"]
         targets.write_text("".join(f"{running.url}/{path}.json\n" for path in paths))
-        words = ["-m", "a2a_discovery", "crawl", str(targets), "--local", "--jsonl", str(out), "--concurrency", "2"]
+        words = ["-c", AT_A_TERMINAL, "crawl", str(targets), "--local", "--jsonl", str(out), "--concurrency", "2"]
         last = agent.hold("/last.json")
         process = await asyncio.create_subprocess_exec(
             sys.executable, *words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
