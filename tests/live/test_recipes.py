@@ -1,4 +1,7 @@
-"""The recipes for other frameworks, each where its package is installed, against a server that wants a token."""
+"""The recipes for other frameworks, each where its package is installed, against a server that wants a token.
+
+``pip install --requirement tests/live/frameworks.txt`` installs them.
+"""
 
 from __future__ import annotations
 
