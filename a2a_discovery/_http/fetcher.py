@@ -183,7 +183,8 @@ class Fetcher:
         else:
             found = Stored(copies=await self._keeper.read(key))
         aside = await self._keeper.read_aside(key) if fetch.kind == "profile" else ()
-        return replace(found, copies=[each for each in (*found.copies, *aside) if self._may_answer(each, fetch)])
+        copies = [each for each in (*found.copies, *aside) if self._may_answer(each, fetch)]
+        return Stored(copies=copies, past=found.past)
 
     def _may_answer(self, copy: Copy, fetch: Fetch) -> bool:
         hops = (*copy.redirects, copy.url)
