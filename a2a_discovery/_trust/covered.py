@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from a2a_discovery._card.read import Reading
@@ -64,16 +64,14 @@ def _used(value: dict[str, Any], message: str, place: _Path) -> Iterator[tuple[_
         if name not in value:
             continue
         member, here = value[name], (*place, name)
-        parts: list[tuple[_Path, Any]] | None = None
-        if field.shape == "message":
-            parts = [(here, member)]
-        elif field.message is not None and isinstance(member, dict):
-            parts = [((*here, key), part) for key, part in member.items()]
-        elif field.message is not None and isinstance(member, list):
-            parts = [((*here, index), part) for index, part in enumerate(member)]
-        yield here, parts is None
-        for path, part in parts or ():
-            if isinstance(part, dict) and field.message is not None:
-                yield from _used(part, field.message, path)
-            else:
-                yield path, True
+        yield here, field.message is None
+        if field.message is None:
+            continue
+        # In a reading's value, all that stands where a message is wanted is an object: the rest was left out.
+        parts: Iterable[tuple[_Path, Any]] = [(here, member)]
+        if field.shape == "map":
+            parts = (((*here, key), part) for key, part in member.items())
+        elif field.shape == "list":
+            parts = (((*here, index), part) for index, part in enumerate(member))
+        for path, part in parts:
+            yield from _used(part, field.message, path)
