@@ -197,11 +197,3 @@ def test_a_card_of_nobody_is_not_of_a_publisher_who_is_asked_for(bench):
     report = bench.facts(bench.card(), provenance=provenance).report
 
     assert (report.other_publisher, report.level) == (True, Trust.CHANNEL)
-
-
-def test_a_stored_answer_that_is_no_set_is_not_asked_for_again(bench, signer):
-    answer = bench.Answer(body=b"<html></html>", cache="fresh", fetched_at=bench.NOW - DAY)
-    world = bench.World({bench.JKU: answer})
-
-    assert bench.check(signer.signed(bench.card()), world).status == "no-key"
-    assert world.asked == [bench.JKU]
