@@ -12,8 +12,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448
 from cryptography.x509.oid import NameOID
 
 from a2a_discovery import Trust, TrustError, TrustPolicy, UsageError
+from a2a_discovery._card.read import read_card
 from a2a_discovery._trust.continuity import Past, remember, rolled_back
 from a2a_discovery._trust.coverage import _differences
+from a2a_discovery._trust.covered import is_covered
 from a2a_discovery._trust.jws import read_entry
 from a2a_discovery._trust.places import interface_host
 from a2a_discovery._trust.presence import MESSAGES
@@ -197,3 +199,12 @@ def test_a_card_of_nobody_is_not_of_a_publisher_who_is_asked_for(bench):
     report = bench.facts(bench.card(), provenance=provenance).report
 
     assert (report.other_publisher, report.level) == (True, Trust.CHANNEL)
+
+
+@pytest.mark.parametrize(("place", "covered"), [("uri", False), ("x-later", True), ("params/a", False)])
+def test_a_message_in_a_list_is_covered_where_all_that_is_read_of_it_is(bench, place, covered):
+    extension = {"uri": "https://shop.example/x", "params": {"a": 1}, "x-later": 1}
+    reading = read_card(bench.card(capabilities={"extensions": [extension]}), url=None)
+    uncovered = [f"/capabilities/extensions/0/{place}"]
+
+    assert is_covered(reading, uncovered, "AgentCapabilities", "capabilities") is covered
