@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from a2a_discovery._card.json import decode
 from a2a_discovery.errors import CardError
+from a2a_discovery.policy import ALGORITHMS
 
 Jwk = Mapping[str, Any]
 
@@ -217,6 +218,8 @@ def verifies(jwk: Jwk, alg: str, signing_input: bytes, signature: bytes) -> bool
     """Whether the signature is this key's over these bytes."""
     from joserfc.jws import JWSRegistry
 
+    if alg not in ALGORITHMS:  # no policy can name another, and a library says yes to ``none``
+        return False
     # The algorithm object alone: the registry warns at EdDSA, and limits header and payload to less than a card.
     try:
         return bool(JWSRegistry.algorithms[alg].verify(signing_input, signature, _material(jwk).key))

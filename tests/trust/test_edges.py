@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 import pytest
@@ -13,11 +14,13 @@ from cryptography.x509.oid import NameOID
 
 from a2a_discovery import Trust, TrustError, TrustPolicy, UsageError
 from a2a_discovery._card.read import read_card
-from a2a_discovery._trust.continuity import Past, remember, rolled_back
-from a2a_discovery._trust.coverage import _differences
+from a2a_discovery._trust.canonical import canonical
+from a2a_discovery._trust.continuity import Past, judge_continuity, remember, rolled_back
+from a2a_discovery._trust.coverage import _differences, _interfaces, _means_absence
 from a2a_discovery._trust.covered import is_covered
 from a2a_discovery._trust.jws import read_entry
-from a2a_discovery._trust.places import interface_host
+from a2a_discovery._trust.keys import valid_until, verifies, why_not
+from a2a_discovery._trust.places import Ground, Place, interface_host, refused
 from a2a_discovery._trust.presence import MESSAGES
 from a2a_discovery._trust.report import SignatureCheck, TrustReport
 
@@ -37,6 +40,7 @@ def differences(first: Any, second: Any) -> list[Any]:
         ({"x": ["a", True]}, {"x": ["a", 1]}),
         ({"x": {"y": ["a", 0]}}, {"x": {"y": ["a", False]}}),
         ({"x": ["a", 1.0]}, {"x": ["a", True]}),
+        ({"x": {"y": "a", "z": True}}, {"x": {"y": "a", "z": 1}}),
     ],
     ids=str,
 )
@@ -54,6 +58,59 @@ def test_what_a_list_lacks_is_told_alone():
 @pytest.mark.parametrize(("value", "same"), [(None, True), ("", True), ("x", False)])
 def test_an_optional_text_that_says_nothing_is_as_good_as_absent(value, same):
     assert (differences({"iconUrl": value}, {}) == []) is same
+
+
+def test_a_key_of_a_map_is_no_name_of_a_member():
+    """A scheme may be called like a member of a scheme, and an empty one of that name is there all the same."""
+    for name in MESSAGES["SecurityScheme"]:
+        assert differences({"securitySchemes": {name: {}}}, {"securitySchemes": {}}) == [("securitySchemes", name)]
+
+
+def test_a_number_is_no_default_of_a_flag():
+    field = MESSAGES["AuthorizationCodeOAuthFlow"]["pkceRequired"]
+
+    assert (_means_absence(False, field), _means_absence(0, field)) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["url", "protocolBinding", "tenant", "protocolVersion"])
+def test_each_member_that_says_where_to_call_makes_another_interface(name):
+    interface = {"url": "https://a.example/", "protocolBinding": "JSONRPC", "tenant": "a", "protocolVersion": "1.0"}
+    other = {**interface, name: "other"}
+
+    assert _interfaces({"supportedInterfaces": [interface]}) != _interfaces({"supportedInterfaces": [other]})
+
+
+# --- what is signed
+
+
+@pytest.mark.parametrize("form", ["spec", "spec+unknown", "sdk", "received"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("iconUrl", 0), ("iconUrl", False), ("securityRequirements", 0)],
+)
+def test_a_member_of_another_type_is_no_default(bench, form, name, value):
+    """Left out of the signed bytes as if it were a default, anybody could add it."""
+    signer = bench.Signer(form=form)
+    card = signer.signed(bench.card(capabilities={"streaming": True})) | {name: value}
+    world = bench.World({bench.JKU: bench.jwks(signer)})
+
+    report = bench.facts(card, world).report
+
+    assert report.verified is None or report.uncovered == (f"/{name}",)
+
+
+def test_of_a_member_in_both_spellings_the_json_name_is_signed(bench):
+    """ProtoJSON reads either; a signer that meets both reads the first by its JSON name."""
+    card = bench.card(documentationUrl="https://shop.example/")
+
+    for odd in ({**card, "documentation_url": "https://other.example/"}, {"documentation_url": "x", **card}):
+        assert canonical(odd, "sdk") == canonical(card, "sdk")
+
+
+def test_a_value_of_another_shape_is_signed_as_it_is(bench):
+    card = bench.card(provider=[{"organization": "Shop", "later": 1}])
+
+    assert json.loads(canonical(card, "spec"))["provider"] == [{"organization": "Shop", "later": 1}]
 
 
 # --- what is remembered
@@ -77,7 +134,53 @@ def test_a_version_with_more_or_fewer_zeros_is_the_same_version(now, before):
     assert rolled_back(now, Past(version=before)) == ()
 
 
+def test_a_key_pinned_for_the_host_that_was_asked_keeps_its_level(bench):
+    """The card answers from www; the caller pinned its keys for the name that he uses."""
+    provenance = bench.Provenance(authority="www.shop.example", asked="shop.example", channel="tls")
+    now = TrustReport(level=Trust.SIGNED, authority="www.shop.example", signatures=(verified(thumbprint="T1"),))
+    past = Past(level=Trust.PINNED, thumbprints=("T1",))
+    policy = TrustPolicy(keys={"shop.example": bench.Signer().jwk()})
+
+    with pytest.raises(TrustError) as caught:
+        judge_continuity(now, past, provenance, policy)
+
+    assert caught.value.code == "downgraded"
+
+
 # --- signatures
+
+
+@pytest.mark.parametrize(("depth", "fits"), [(8, True), (9, False)])
+def test_how_deep_a_header_may_nest(bench, depth, fits):
+    """The header itself is the first level."""
+    nested = "[" * (depth - 1) + "]" * (depth - 1)
+    protected = bench.base64url(f'{{"alg":"ES256","x":{nested}}}'.encode())
+
+    read = read_entry(0, {"protected": protected, "signature": "AAAA"}, algorithms={"ES256"})
+
+    assert (getattr(read, "status", None) == "malformed") is not fits
+
+
+def test_whatever_a_library_raises_nothing_was_verified():
+    assert verifies({"kty": "EC", "crv": "P-256", "x": "!", "y": "!"}, "ES256", b"a", b"b") is False
+    assert verifies({}, "RS256", b"a", b"b") is False
+
+
+@pytest.mark.parametrize("alg", ["none", "HS256", "ES256K"])
+def test_an_algorithm_that_is_not_ours_verifies_nothing_even_below_the_policy(bench, signer, alg):
+    """A library would say yes to ``none``; no policy can name it, and nothing hangs by that alone."""
+    assert verifies(signer.jwk(), alg, b"a", b"") is False
+
+
+def test_a_card_of_which_nothing_could_be_tried_is_unverifiable(bench, signer):
+    """Reading 512 keys that are none is all the work that a card may ask for."""
+    odd = [signer.jwk(x=bench.base64url(number.to_bytes(32, "big"))) for number in range(512)]
+
+    with pytest.raises(TrustError) as caught:
+        bench.judged(signer.signed(bench.card()), bench.World({bench.JKU: bench.jwks(*odd, signer)}))
+
+    assert [check.status for check in caught.value.report.signatures] == ["not-tried"]
+    assert caught.value.code == "unverifiable"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +241,42 @@ def test_a_key_on_ed448_verifies_eddsa_and_not_ed25519(bench):
     assert (check("EdDSA").status, check("Ed25519").status) == ("verified", "key-not-usable")
 
 
+@pytest.mark.parametrize(("alg", "named"), [("EdDSA", "Ed448"), ("EdDSA", "Ed25519"), ("Ed25519", "EdDSA")])
+def test_the_older_and_the_newer_name_of_an_algorithm_are_one(bench, alg, named):
+    """RFC 9864 section 2.2."""
+    signer = bench.Signer(alg=alg)
+
+    world = bench.World({bench.JKU: bench.jwks(signer.jwk(alg=named))})
+    assert bench.check(signer.signed(bench.card()), world).status == "verified"
+
+
+@pytest.mark.parametrize(
+    ("bits", "exponent", "problem"),
+    [
+        (8192, 65537, None),
+        (8193, 65537, "the most is 8192"),
+        (2047, 65537, "asks for 2048"),
+        (2048, 2**32 - 1, None),
+        (2048, 2**32 + 1, "exponent is too large"),
+    ],
+)
+def test_the_sizes_of_an_rsa_key(bench, bits, exponent, problem):
+    def number(value: int) -> str:
+        return bench.base64url(value.to_bytes((value.bit_length() + 7) // 8, "big"))
+
+    said = why_not({"kty": "RSA", "n": number(2 ** (bits - 1) + 1), "e": number(exponent)}, "RS256", bench.NOW)
+
+    assert said is None if problem is None else problem in str(said)
+
+
+def test_a_certificate_says_how_long_its_key_may_be_used(bench, signer):
+    chain = chained(bench, signer.key, leaf_until=bench.NOW + DAY, issuer_until=bench.NOW + 9 * DAY)
+
+    assert valid_until(signer.jwk(x5c=chain)) == [bench.NOW + DAY]
+    assert valid_until(signer.jwk(x5c=chain, exp=bench.NOW + 5)) == [bench.NOW + 5, bench.NOW + DAY]
+    assert valid_until(signer.jwk()) == []
+
+
 def chained(bench, leaf, *, leaf_until: float, issuer_until: float) -> list[str]:
     import base64
 
@@ -186,6 +325,28 @@ def test_a_set_whose_keys_are_no_list_says_so():
 
 
 # --- hosts
+
+
+def test_a_card_without_any_interface_is_at_home_nowhere(bench, signer):
+    ground = Ground(
+        provenance=bench.INLINE,
+        policy=TrustPolicy(keys={"catalog.example": signer.jwk()}, jku_hosts={"catalog.example": (bench.JKU,)}),
+        interface_hosts=(),
+    )
+
+    assert ground.pinned() == ()
+    for jku in ("https://catalog.example/jwks", bench.JKU):
+        assert isinstance(ground.place(jku), str)
+
+
+@pytest.mark.parametrize(("exact", "told"), [(True, True), (False, False)])
+def test_an_answer_from_another_url_is_a_redirect_however_it_came_about(bench, exact, told):
+    place = Place(url="https://a.example/jwks", source="interface-host-jku", exact=exact)
+    same_site = bench.Answer(url="https://a.example/other", type="application/json").fetched(place.url)
+    elsewhere = bench.Answer(url="https://b.example/jwks").fetched(place.url)
+
+    assert ("redirected" in (refused(place, same_site, bench.INLINE) or "")) is told
+    assert "another site" in (refused(place, elsewhere, bench.INLINE) or "")
 
 
 @pytest.mark.parametrize("url", ["host.example:port", "host.example:", "host.example:50051x", "dns:///host.example:x"])
