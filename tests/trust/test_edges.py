@@ -369,3 +369,14 @@ def test_a_message_in_a_list_is_covered_where_all_that_is_read_of_it_is(bench, p
     uncovered = [f"/capabilities/extensions/0/{place}"]
 
     assert is_covered(reading, uncovered, "AgentCapabilities", "capabilities") is covered
+
+
+def test_what_the_sdks_form_deletes_inside_of_a_card_is_read_as_the_empty_value_it_was(bench):
+    """The interface's empty URL is not in the signed bytes; read without it, the whole card would be another one."""
+    interface = {"url": "", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    signer = bench.Signer(form="sdk")
+    card = signer.signed(bench.card(supportedInterfaces=[interface], defaultInputModes=None))
+
+    report = bench.facts(card, bench.World({bench.JKU: bench.jwks(signer)})).report
+
+    assert (report.verified.form, report.uncovered) == ("sdk", ())
