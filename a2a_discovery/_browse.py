@@ -203,6 +203,9 @@ def guarded(read: Projection, document: JSON, url: str) -> Iterator[Item]:
     Raises:
         CardError: ``not-a-catalog``.
     """
+    if read is project:
+        yield from project(document, url)
+        return
     try:
         for item in read(document, url):
             if isinstance(item, CatalogEntry) and (item.url is None) == (item.card is None):
@@ -212,7 +215,5 @@ def guarded(read: Projection, document: JSON, url: str) -> Iterator[Item]:
     except DiscoveryError:
         raise
     except Exception as error:  # the caller's function, and a stranger's document
-        if read is project:
-            raise
         message = f"the projection failed on the document: {type(error).__name__}"
         raise CardError("not-a-catalog", message, url=url or None, step="read") from error

@@ -84,6 +84,7 @@ class Listing:
         # What a registry was asked to search for, it may find in texts that its rows do not show.
         searched = first.kind == "registry" and first.registry is not None and first.registry.search is not None
         self._wanted = replace(plan.query, text=None) if searched else plan.query
+        self._all = self._wanted.empty
         self._todo = deque([first])
         self._now = first
         self._items: Iterator[Item] = iter(())
@@ -117,7 +118,7 @@ class Listing:
                 await asyncio.sleep(0)
             if not isinstance(item, CatalogEntry):
                 self._take(item)
-            elif self._wanted.empty or self._wanted.fits(item):
+            elif self._all or self._wanted.fits(item):
                 self._given += 1
                 return item
         raise StopAsyncIteration

@@ -17,6 +17,7 @@ from a2a_discovery._catalog.entry import (
     Item,
     Rows,
     Skipped,
+    linked_entry,
     rows,
     text_of,
     texts_of,
@@ -150,7 +151,7 @@ def _usual(row: Any, url: str) -> CatalogEntry | None:
     identifier, place = row.get("identifier"), row.get("url")
     if type(identifier) is not str or not identifier or type(place) is not str or not is_plain(place):
         return None
-    return _entry_of(row, identifier, url, place=place)
+    return linked_entry(row, identifier=identifier, source=url, url=place, kind=A2A)
 
 
 def _entry(row: Any, url: str, at: str, level: int, outer: str, *, lookup: bool) -> Iterator[Item]:
