@@ -17,7 +17,9 @@ def main() -> None:
     )
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"some of: {', '.join(ROWS)}; default: all")
     parser.add_argument("--markdown", action="store_true", help="as it stands in docs/performance.md")
+    parser.add_argument("--agents", type=int, default=crowd.MANY, help="of the rows great-crowd and crawl")
     arguments = parser.parse_args()
+    crowd.MANY = arguments.agents
     unknown = set(arguments.rows) - ROWS.keys()
     if unknown:
         parser.error(f"there is no row {', '.join(sorted(unknown))}")

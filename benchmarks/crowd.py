@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from a2a_discovery import Cache, Discovery, NetworkPolicy
-from benchmarks.peer import peer
+from benchmarks.peer import Peer, peer
 from benchmarks.table import Result, row
 
 AGENTS = 1_000
 MANY = 10_000
+"""Agents of `great_crowd` and `crawl`; fewer with ``--agents``."""
 CALLERS = 1_000
 ROUNDS = 5
+CONCURRENCY = 64
+"""As in the process of `_run`, which nothing is imported from: it makes a part of what is installed unimportable."""
 PORTS = 1_000
 """Each is an origin, with connections and a TLS handshake of its own."""
 
@@ -49,6 +55,47 @@ def great_crowd() -> Iterator[Result]:
     with peer(agents=MANY, ports=PORTS) as there:
         ours, bare = (_run(name, there.ports, MANY, there.authority)["peak"] for name in ("memory", "bare"))
     yield _peak(MANY, [ours], [bare], aim=40)
+
+
+@row
+def crawl() -> Iterator[Result]:
+    """The command over ten thousand of them, each with its record in a file."""
+    with peer(agents=MANY, ports=PORTS) as there:
+        # Once each: a run of minutes evens out what disturbs it.
+        bare = _run("bare", there.ports, MANY, there.authority)["seconds"]
+        runs = (("--no-cache", _crawl(there, "--no-cache"), 0.6), ("SQLite", _crawl(there), 0.45))
+    for name, seconds, aim in runs:
+        yield Result(
+            what=f"a2a-discover crawl --jsonl of {MANY} signed agents, {name}: throughput",
+            ours=f"{MANY / seconds:.0f}/s",
+            other=f"{MANY / bare:.0f}/s",
+            ratio=bare / seconds,
+            aim=f">= {aim:g}",
+            met=bare / seconds >= aim,
+        )
+
+
+def _crawl(there: Peer, *options: str) -> float:
+    """The seconds that the command takes, as it says itself: without its start, as the bare client's."""
+    with TemporaryDirectory() as directory:
+        targets, authority, found = (Path(directory) / name for name in ("targets.txt", "ca.pem", "found.jsonl"))
+        targets.write_text("".join(f"{there.base(number)}\n" for number in range(MANY)))
+        authority.write_text(there.authority)
+        command = [sys.executable, "-m", "a2a_discovery", "crawl", str(targets), "--local", "--ca", str(authority)]
+        command += ["--jsonl", str(found), "--concurrency", str(CONCURRENCY), "--per-host", str(CONCURRENCY)]
+        done = subprocess.run(
+            [*command, "--json", *options],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            env={**os.environ, "XDG_CACHE_HOME": directory},
+        )
+        summary = json.loads(done.stdout)
+        with found.open("rb") as records:
+            told = sum(1 for _ in records)
+        assert summary["trust"]["SIGNED"] == told == MANY, summary
+    seconds: float = summary["seconds"]
+    return seconds
 
 
 def _peak(agents: int, ours: list[float], bare: list[float], *, aim: float) -> Result:
