@@ -196,7 +196,7 @@ def _message(value: dict[str, Any], kind: str, walk: _Walk) -> dict[str, Any]:
         elif member is not None:  # ProtoJSON: null is unset
             if field.message is not None:
                 member = _member(member, field, field.message, walk)  # noqa: PLW2901
-            if field.kept or not _is_default(member, field):
+            if member or field.kept or not _is_default(member, field):  # every default is false
                 seen[name] = member
     return seen
 
@@ -213,8 +213,6 @@ def _member(value: Any, field: Field, kind: str, walk: _Walk) -> Any:
 
 
 def _is_default(value: Any, field: Field) -> bool:
-    if value:  # every default is false
-        return False
     default = field.empty
     return type(value) is type(default) and bool(value == default)
 
@@ -231,7 +229,12 @@ def _pruned(value: Any, depth: int) -> Any:
         return left or None
     if isinstance(value, list):
         _check_depth(depth)
-        return [kept for part in value if (kept := _pruned(part, depth - 1)) is not None] or None
+        parts = []
+        for part in value:
+            kept = (part or None) if type(part) is str else _pruned(part, depth - 1)
+            if kept is not None:
+                parts.append(kept)
+        return parts or None
     return None if value == "" else value
 
 

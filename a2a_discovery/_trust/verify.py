@@ -83,6 +83,8 @@ class _Work:
 
     def wanted(self) -> list[Entry]:
         """The entries still worth trying (5)."""
+        if not self.checks:
+            return self.entries
         done = [check for check in self.checks.values() if check.status == "verified"]
         missing = set(self.policy.required_kids) - {check.kid for check in done}
         carried = any(check.interfaces_covered and familiar(check, self.past) for check in done)
