@@ -380,3 +380,52 @@ def test_what_the_sdks_form_deletes_inside_of_a_card_is_read_as_the_empty_value_
     report = bench.facts(card, bench.World({bench.JKU: bench.jwks(signer)})).report
 
     assert (report.verified.form, report.uncovered) == ("sdk", ())
+
+
+@pytest.mark.parametrize(
+    ("member", "reason"),
+    [
+        ({"alg": ["ES256"]}, "its alg is"),
+        ({"x5c": ["!"]}, "its x5c cannot be read"),
+        ({"x5c": ["AAAA"]}, "its x5c cannot be read"),
+        ({"x5c": [7]}, "its x5c is no list of certificates"),
+        ({"x5c": []}, "its x5c is no list of certificates"),
+    ],
+    ids=str,
+)
+def test_an_odd_member_of_a_key_is_a_reason_against_it(bench, signer, member, reason):
+    assert reason in str(why_not(signer.jwk(**member), "ES256", bench.NOW))
+
+
+def test_a_certificate_in_any_other_base64_is_none(bench, signer):
+    """RFC 7517 section 4.7: base64 without line breaks, and not base64url."""
+    chain = chained(bench, signer.key, leaf_until=bench.NOW + DAY, issuer_until=bench.NOW + DAY)
+    broken = [f"{chain[0][:64]}\n{chain[0][64:]}"]
+
+    assert why_not(signer.jwk(x5c=chain), "ES256", bench.NOW) is None
+    assert why_not(signer.jwk(x5c=broken), "ES256", bench.NOW) == "its x5c cannot be read"
+
+
+@pytest.mark.parametrize("url", ["ftp://localhost/jwks", "ws://localhost/jwks", "file://localhost/jwks"])
+def test_keys_come_over_http_alone_even_from_loopback(bench, url):
+    provenance = bench.Provenance(
+        authority="localhost", asked="localhost", channel="loopback", local=True, loopback=True
+    )
+    ground = Ground(provenance=provenance, policy=TrustPolicy(), interface_hosts=("localhost",))
+
+    assert isinstance(ground.place("http://localhost/jwks"), Place)
+    assert ground.place(url) == "its jku is not https"
+
+
+@pytest.mark.parametrize("path", ["./jwks", "a/../jwks", "%2e/jwks", ".;x/jwks"])
+def test_a_dot_segment_is_in_no_listed_place(bench, path):
+    policy = TrustPolicy(jku_hosts={bench.HOST: ("https://keys.example/shop/",)})
+    ground = Ground(provenance=bench.FROM_HOST, policy=policy, interface_hosts=(bench.HOST,))
+
+    assert isinstance(ground.place("https://keys.example/shop/jwks"), Place)
+    assert isinstance(ground.place(f"https://keys.example/shop/{path}"), str)
+
+
+@pytest.mark.parametrize("url", ["a b:443", "-a.example:443", "a..example:443", "dns:///é..é:443", "x y"])
+def test_what_is_no_host_name_is_nobodys(url):
+    assert interface_host(url) is None
