@@ -30,6 +30,7 @@ _CALCULATED: dict[type[ast.operator], type[ast.operator]] = {
 }
 _CALLED = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _TEXT_METHODS = ("lower", "strip", "rstrip", "lstrip", "removeprefix", "replace")
+_TYPES = ("Literal", "tuple", "dict", "list")
 _RETURNED = ("None", "True", "False")
 
 
@@ -74,7 +75,7 @@ def mutated(source: str, mutant: Mutant) -> str:
 
 
 def _counts(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether a change here could be noticed: not in annotations, docstrings, imports and messages."""
+    """Whether a change here could be noticed: not in annotations and other types, docstrings, imports and messages."""
     child = node
     while child in parents:
         parent = parents[child]
@@ -87,6 +88,10 @@ def _counts(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
         if child in getattr(parent, "decorator_list", ()) or child in getattr(parent, "bases", ()):
             return False
         if isinstance(parent, ast.If) and isinstance(parent.test, ast.Name) and parent.test.id == "TYPE_CHECKING":
+            return False
+        if isinstance(parent, ast.AnnAssign) and isinstance(parents[parent], ast.ClassDef):
+            return False  # a default of a dataclass is in its `__init__`, which is made by the decorator
+        if isinstance(parent, ast.Subscript) and isinstance(parent.value, ast.Name) and parent.value.id in _TYPES:
             return False
         child = parent
     return True
