@@ -205,8 +205,7 @@ def _wrong_size(members: dict[str, str]) -> str | None:
 
 
 def _number(text: str) -> int:
-    text = text.rstrip("=")
-    return int.from_bytes(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), "big")
+    return int.from_bytes(base64.urlsafe_b64decode(text + "=="), "big")  # more padding than is due is passed over
 
 
 def thumbprint(jwk: Jwk) -> str | None:

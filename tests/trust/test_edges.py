@@ -14,8 +14,8 @@ from cryptography.x509.oid import NameOID
 
 from a2a_discovery import Trust, TrustError, TrustPolicy, UsageError
 from a2a_discovery._card.read import read_card
-from a2a_discovery._trust.canonical import canonical
-from a2a_discovery._trust.continuity import Past, judge_continuity, remember, rolled_back
+from a2a_discovery._trust.canonical import Forms, canonical
+from a2a_discovery._trust.continuity import Past, compare, judge_continuity, location_of, remember, rolled_back
 from a2a_discovery._trust.coverage import _differences, _interfaces, _means_absence
 from a2a_discovery._trust.covered import is_covered
 from a2a_discovery._trust.jws import read_entry
@@ -66,6 +66,13 @@ def test_a_key_of_a_map_is_no_name_of_a_member():
         assert differences({"securitySchemes": {name: {}}}, {"securitySchemes": {}}) == [("securitySchemes", name)]
 
 
+def test_a_member_of_a_message_is_read_by_its_own_message_and_not_by_the_one_around_it():
+    """No extension has extensions, so nobody knows what an empty list of them says there."""
+    first, second = ({"capabilities": {"extensions": [each]}} for each in ({"uri": "x", "extensions": []}, {"uri": "x"}))
+
+    assert differences(first, second) == [("capabilities", "extensions", 0, "extensions")]
+
+
 def test_a_number_is_no_default_of_a_flag():
     field = MESSAGES["AuthorizationCodeOAuthFlow"]["pkceRequired"]
 
@@ -113,6 +120,25 @@ def test_a_value_of_another_shape_is_signed_as_it_is(bench):
     assert json.loads(canonical(card, "spec"))["provider"] == [{"organization": "Shop", "later": 1}]
 
 
+def test_a_number_in_the_place_of_a_flag_is_signed():
+    extension = {"uri": "https://x.example/", "required": 0}
+
+    assert json.loads(canonical({"capabilities": {"extensions": [extension]}}, "spec")) == {
+        "capabilities": {"extensions": [extension]}
+    }
+
+
+def test_a_card_that_a_form_cannot_carry_has_no_payload_in_it():
+    deep: dict[str, Any] = {}
+    for _ in range(200):
+        deep = {"a": deep}
+    too_deep = {"name": "x", "capabilities": {"extensions": [{"params": deep}]}}
+    too_large = {"name": "x", "capabilities": {"extensions": [{"params": {"number": 10**400}}]}}
+
+    for card in (too_deep, too_large):
+        assert list(Forms(card, ("sdk", "spec", "received", "python-json")).payloads()) == []
+
+
 # --- what is remembered
 
 
@@ -132,6 +158,56 @@ def test_a_key_that_is_seen_again_pushes_no_other_out():
 @pytest.mark.parametrize(("now", "before"), [("1", "1.0"), ("1.0", "1"), ("2.0.0", "2"), ("v2", "2.0")])
 def test_a_version_with_more_or_fewer_zeros_is_the_same_version(now, before):
     assert rolled_back(now, Past(version=before)) == ()
+
+
+def test_a_version_that_went_back_is_a_warning_at_the_version():
+    (finding,) = rolled_back("1.9", Past(version="1.10"))
+
+    assert (finding.code, finding.severity, finding.pointer) == ("rolled-back", "warning", "/version")
+
+
+def test_a_key_that_raised_no_level_is_not_remembered():
+    """It verifies, yet the card is another publisher's than it was asked for under."""
+    past = Past(level=Trust.SIGNED, thumbprints=("T1",), jku_hosts=("keys.shop.example",))
+    elsewhere = TrustReport(
+        level=Trust.CHANNEL,
+        authority="other.example",
+        other_publisher=True,
+        signatures=(verified(thumbprint="T2", jku="https://other.example/jwks", key_source="same-site-jku"),),
+    )
+
+    left = remember(elsewhere, "1", past)
+
+    assert (left.level, left.thumbprints, left.jku_hosts) == (Trust.SIGNED, ("T1",), ("keys.shop.example",))
+
+
+def test_a_card_that_stays_at_its_pinned_level_continues_its_past(bench):
+    past = Past(level=Trust.PINNED, thumbprints=("T1",))
+    now = TrustReport(
+        level=Trust.PINNED, authority="shop.example", signatures=(verified(key_source="pinned", thumbprint="T1"),)
+    )
+    policy = TrustPolicy(keys={"shop.example": bench.Signer().jwk()})
+
+    assert compare(now, past, policy, ("shop.example",)) is None
+
+
+def test_a_policy_that_gave_up_on_trust_asks_for_no_continuity(bench):
+    past = Past(level=Trust.SIGNED, thumbprints=("T1",))
+    now = TrustReport(level=Trust.CHANNEL, authority=bench.HOST)
+
+    with pytest.raises(TrustError) as caught:
+        judge_continuity(now, past, bench.FROM_HOST, TrustPolicy())
+    assert (caught.value.code, caught.value.step) == ("downgraded", "verify")
+    assert caught.value.report.refusal == "downgraded"
+
+    judge_continuity(now, past, bench.FROM_HOST, TrustPolicy(unsafe_reason="a test of a broken signer"))
+
+
+@pytest.mark.parametrize("letter", "/abcXYZ019.-_~")
+def test_each_path_is_a_location_of_its_own_but_for_a_closing_slash(letter):
+    same = location_of(f"https://shop.example/agent{letter}") == location_of("https://shop.example/agent")
+
+    assert same is (letter == "/")
 
 
 def test_a_key_pinned_for_the_host_that_was_asked_keeps_its_level(bench):
@@ -170,6 +246,27 @@ def test_whatever_a_library_raises_nothing_was_verified():
 def test_an_algorithm_that_is_not_ours_verifies_nothing_even_below_the_policy(bench, signer, alg):
     """A library would say yes to ``none``; no policy can name it, and nothing hangs by that alone."""
     assert verifies(signer.jwk(), alg, b"a", b"") is False
+
+
+@pytest.mark.parametrize("more", ["A", "AA", "X", "XX", "XXXX", "-", "__"])
+def test_a_signature_with_something_after_it_is_another_signature(bench, signer, more):
+    card = signer.signed(bench.card())
+    world = bench.World({bench.JKU: bench.jwks(signer)})
+    assert bench.facts(card, world).report.verified is not None
+
+    card["signatures"][0]["signature"] += more
+
+    assert bench.facts(card, world).report.verified is None
+
+
+def test_a_policy_that_requires_a_signature_accepts_none_that_it_cannot_verify(bench, signer):
+    """Whatever it says about cards that nobody can verify."""
+    policy = TrustPolicy(require=Trust.SIGNED, unverifiable="accept")
+
+    with pytest.raises(TrustError) as caught:
+        bench.judged(signer.signed(bench.card()), bench.World({}), policy=policy)
+
+    assert caught.value.code == "unverifiable"
 
 
 def test_a_card_of_which_nothing_could_be_tried_is_unverifiable(bench, signer):
