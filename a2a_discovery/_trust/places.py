@@ -158,9 +158,9 @@ def _covers(place: str, parts: Parts) -> bool:
 def interface_host(url: str) -> str | None:
     """The ASCII host of an interface's URL, the gRPC forms ``host:port`` and ``dns:///host:port`` included."""
     if "://" not in url.removeprefix("dns:///"):
-        host, colon, port = url.removeprefix("dns:///").rpartition(":")
+        host, _, port = url.removeprefix("dns:///").rpartition(":")
         try:
-            return ascii_host(host) if colon and port.isdigit() and not set("/?#@") & set(host) else None
+            return ascii_host(host) if port.isdigit() else None
         except ValueError:
             return None
     return host_of(url)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,7 +69,8 @@ def test_a_key_of_a_map_is_no_name_of_a_member():
 
 def test_a_member_of_a_message_is_read_by_its_own_message_and_not_by_the_one_around_it():
     """No extension has extensions, so nobody knows what an empty list of them says there."""
-    first, second = ({"capabilities": {"extensions": [each]}} for each in ({"uri": "x", "extensions": []}, {"uri": "x"}))
+    first = {"capabilities": {"extensions": [{"uri": "x", "extensions": []}]}}
+    second = {"capabilities": {"extensions": [{"uri": "x"}]}}
 
     assert differences(first, second) == [("capabilities", "extensions", 0, "extensions")]
 
@@ -441,7 +443,9 @@ def test_an_answer_from_another_url_is_a_redirect_however_it_came_about(bench, e
     place = Place(url="https://a.example/jwks", source="interface-host-jku", exact=exact)
     same_site = bench.Answer(url="https://a.example/other", type="application/json").fetched(place.url)
     elsewhere = bench.Answer(url="https://b.example/jwks").fetched(place.url)
+    there_and_back = replace(same_site, url=place.url, redirects=(place.url, "https://a.example/other"))
 
+    assert ("redirected" in (refused(place, there_and_back, bench.INLINE) or "")) is told
     assert ("redirected" in (refused(place, same_site, bench.INLINE) or "")) is told
     assert "another site" in (refused(place, elsewhere, bench.INLINE) or "")
 
@@ -514,7 +518,21 @@ def test_keys_come_over_http_alone_even_from_loopback(bench, url):
     assert ground.place(url) == "its jku is not https"
 
 
-@pytest.mark.parametrize("path", ["./jwks", "a/../jwks", "%2e/jwks", ".;x/jwks"])
+def test_a_listed_pattern_of_https_hosts_lists_nothing_that_is_http(bench):
+    provenance = bench.Provenance(
+        authority="localhost", asked="localhost", channel="loopback", local=True, loopback=True
+    )
+    policy = TrustPolicy(jku_hosts=("*.localhost",))
+    ground = Ground(provenance=provenance, policy=policy, interface_hosts=("localhost",))
+
+    sources = [ground.place(f"{scheme}://keys.localhost/jwks").source for scheme in ("https", "http")]
+
+    assert sources == ["listed-jku", "same-site-jku"]
+
+
+@pytest.mark.parametrize(
+    "path", ["./jwks", "a/../jwks", "%2e/jwks", ".;x/jwks", "a%2f../jwks", "a%5C../jwks", "..%3Bx/jwks"]
+)
 def test_a_dot_segment_is_in_no_listed_place(bench, path):
     policy = TrustPolicy(jku_hosts={bench.HOST: ("https://keys.example/shop/",)})
     ground = Ground(provenance=bench.FROM_HOST, policy=policy, interface_hosts=(bench.HOST,))
@@ -523,6 +541,9 @@ def test_a_dot_segment_is_in_no_listed_place(bench, path):
     assert isinstance(ground.place(f"https://keys.example/shop/{path}"), str)
 
 
-@pytest.mark.parametrize("url", ["a b:443", "-a.example:443", "a..example:443", "dns:///é..é:443", "x y"])
+@pytest.mark.parametrize(
+    "url",
+    ["a b:443", "-a.example:443", "a..example:443", "dns:///é..é:443", "x y", "443", "a/b:443", "a@b:443", "a?b#c:443"],
+)
 def test_what_is_no_host_name_is_nobodys(url):
     assert interface_host(url) is None
