@@ -203,19 +203,6 @@ def edited(bench, form, **changes):
     return card, bench.World({bench.JKU: bench.jwks(signer)})
 
 
-def test_uncovered_interfaces_raise_no_level(bench):
-    interfaces = bench.card()["supportedInterfaces"]
-    card, world = edited(bench, "sdk", supportedInterfaces=[{}, *interfaces])
-    try:
-        report = bench.judged(card, world)
-    except bench.CardError:
-        return
-
-    assert report.level is Trust.CHANNEL
-    assert report.verified.interfaces_covered is False
-    assert [each.code for each in report.findings] == ["uncovered-interfaces"]
-
-
 def test_an_interface_that_inherits_its_version_from_outside_the_signature_is_not_covered(bench):
     """The root's `protocolVersion` is unknown to 1.0, and yet it says how to speak to the interface."""
     interface = {"url": f"https://{bench.HOST}/a2a", "protocolBinding": "JSONRPC"}
@@ -223,7 +210,9 @@ def test_an_interface_that_inherits_its_version_from_outside_the_signature_is_no
     world = bench.World({bench.JKU: bench.jwks(signer)})
     card = signer.signed(bench.card(supportedInterfaces=[interface])) | {"protocolVersion": "1.0"}
 
-    assert bench.facts(card, world).report.level is Trust.CHANNEL
+    report = bench.judged(card, world)
+    assert (report.level, report.verified.interfaces_covered) == (Trust.CHANNEL, False)
+    assert [(each.code, each.pointer) for each in report.findings] == [("uncovered-interfaces", "/supportedInterfaces")]
     with pytest.raises(TrustError) as caught:
         bench.judged(card, world, require=Trust.SIGNED)
 

@@ -261,6 +261,52 @@ def test_a_signature_with_something_after_it_is_another_signature(bench, signer,
     assert bench.facts(card, world).report.verified is None
 
 
+@pytest.mark.parametrize(
+    ("pinned", "published", "status"),
+    [
+        ("another", "right", "verified"),
+        ("another", "another", "bad-signature"),
+        ("another", "unusable", "bad-signature"),
+        ("another", "none", "bad-signature"),
+        ("another", "elsewhere", "bad-signature"),
+        ("unusable", "right", "verified"),
+        ("unusable", "another", "bad-signature"),
+        ("unusable", "none", "key-not-usable"),
+        ("unusable", "elsewhere", "key-not-usable"),
+    ],
+)
+def test_of_two_attempts_at_a_signature_the_one_that_says_most_counts(bench, signer, pinned, published, status):
+    """Else a key that nobody may use would hide that a pinned one refutes the signature."""
+    keys = {"right": signer.jwk(), "another": bench.Signer(name="another").jwk(), "unusable": signer.jwk(use="enc")}
+    jku = "https://elsewhere.example/jwks" if published == "elsewhere" else bench.JKU
+    world = bench.World({bench.JKU: bench.jwks(*([keys[published]] if published in keys else []))})
+
+    check = bench.check(signer.signed(bench.card(), jku=jku), world, keys={bench.HOST: keys[pinned]})
+
+    assert check.status == status
+
+
+def test_the_authority_of_a_card_with_a_host_is_that_host_wherever_its_interfaces_are(bench, signer):
+    interface = {"url": "https://api.elsewhere.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    card = signer.signed(bench.card(supportedInterfaces=[interface]))
+
+    report = bench.facts(card, bench.World({bench.JKU: bench.jwks(signer)})).report
+
+    assert (report.level, report.authority, report.hosts) == (Trust.SIGNED, bench.HOST, (bench.HOST,))
+
+
+def test_where_the_findings_about_signatures_point(bench):
+    signer = bench.Signer(form="sdk")
+    signed = signer.signed(bench.card(), typ="other")
+    world = bench.World({bench.JKU: bench.jwks(signer)})
+
+    def findings(card, world):
+        return {(each.code, each.severity, each.pointer) for each in bench.facts(card, world).report.findings}
+
+    assert findings(signed, world) == {("odd-typ", "advice", "/signatures/0/protected")}
+    assert findings(signed, bench.World()) == {("unverified-signature", "warning", "/signatures")}
+
+
 def test_a_policy_that_requires_a_signature_accepts_none_that_it_cannot_verify(bench, signer):
     """Whatever it says about cards that nobody can verify."""
     policy = TrustPolicy(require=Trust.SIGNED, unverifiable="accept")
