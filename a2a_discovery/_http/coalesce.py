@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from a2a_discovery.errors import DiscoveryError
@@ -15,10 +15,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True, kw_only=True)
 class _Flight(Generic[T]):
-    """A request under way, and how many wait for it."""
+    """A request under way, and who waits for it."""
 
-    task: asyncio.Task[T]
-    waiting: int = 0
+    task: asyncio.Task[None]
+    waiting: dict[asyncio.Future[T], None] = field(default_factory=dict)
+    """One for each caller, in order: to be cancelled is to cancel what one waits for, and that is nobody else's."""
 
 
 class Flights(Generic[T]):
@@ -29,7 +30,7 @@ class Flights(Generic[T]):
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight[T]] = {}
-        self._tasks: set[asyncio.Task[T]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def join(self, name: Hashable, work: Callable[[], Awaitable[T]]) -> T:
         """The result, or the error, of the request of that name, which is begun here unless it is under way."""
@@ -37,15 +38,17 @@ class Flights(Generic[T]):
         first = flight is None
         if flight is None:
             flight = self._begin(name, work)
-        flight.waiting += 1
+        waiter = asyncio.get_running_loop().create_future()
+        flight.waiting[waiter] = None
         try:
-            return await asyncio.shield(flight.task)
+            result: T = await waiter
+            return result
         except DiscoveryError as error:
             if first:
                 raise
             raise copy.copy(error) from error.__cause__  # each caller's own: it collects a traceback and a step
         finally:
-            flight.waiting -= 1
+            del flight.waiting[waiter]
             if not flight.waiting and not flight.task.done():
                 self._forget(name, flight)
                 flight.task.cancel()
@@ -57,21 +60,37 @@ class Flights(Generic[T]):
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, name: Hashable, work: Callable[[], Awaitable[T]]) -> _Flight[T]:
-        async def run() -> T:
-            return await work()
+        async def run() -> None:
+            # Callers are told from within the task: to wait for the task itself is a turn of the loop more for each.
+            try:
+                result = await work()
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is raised where it is waited for)
+                self._forget(name, flight)
+                for waiter in _pending(flight):
+                    waiter.set_exception(error)
+            else:
+                self._forget(name, flight)
+                for waiter in _pending(flight):
+                    waiter.set_result(result)
+
+        def landed(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            self._forget(name, flight)
+            for waiter in _pending(flight):  # it was stopped, perhaps before it began
+                waiter.cancel()
+            if not task.cancelled():
+                task.exception()  # of a program that ends; it is raised by the loop already
 
         flight = self._flights[name] = _Flight(task=asyncio.create_task(run()))
         self._tasks.add(flight.task)
-
-        def landed(task: asyncio.Task[T]) -> None:
-            self._tasks.discard(task)
-            self._forget(name, flight)
-            if not task.cancelled():
-                task.exception()  # seen, also where nobody is left to see it
-
         flight.task.add_done_callback(landed)
         return flight
 
     def _forget(self, name: Hashable, flight: _Flight[T]) -> None:
         if self._flights.get(name) is flight:
             del self._flights[name]
+
+
+def _pending(flight: _Flight[T]) -> list[asyncio.Future[T]]:
+    """Those of its callers who still wait."""
+    return [waiter for waiter in flight.waiting if not waiter.done()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 from dataclasses import replace
 from typing import Any
@@ -63,8 +64,8 @@ def test_an_optional_text_that_says_nothing_is_as_good_as_absent(value, same):
 
 def test_a_key_of_a_map_is_no_name_of_a_member():
     """A scheme may be called like a member of a scheme, and an empty one of that name is there all the same."""
-    for name in MESSAGES["SecurityScheme"]:
-        assert differences({"securitySchemes": {name: {}}}, {"securitySchemes": {}}) == [("securitySchemes", name)]
+    for name, value in itertools.product(MESSAGES["SecurityScheme"], ({}, None)):
+        assert differences({"securitySchemes": {name: value}}, {"securitySchemes": {}}) == [("securitySchemes", name)]
 
 
 def test_a_member_of_a_message_is_read_by_its_own_message_and_not_by_the_one_around_it():
@@ -542,6 +543,12 @@ def test_what_the_sdks_form_deletes_inside_of_a_card_is_read_as_the_empty_value_
 )
 def test_an_odd_member_of_a_key_is_a_reason_against_it(bench, signer, member, reason):
     assert reason in str(why_not(signer.jwk(**member), "ES256", bench.NOW))
+
+
+def test_a_list_is_no_other_name_of_an_algorithm(bench):
+    jwk = bench.Signer(alg="EdDSA", kid="k").jwk(alg=["Ed25519"])
+
+    assert why_not(jwk, "EdDSA", bench.NOW) == "its alg is no string"
 
 
 def test_a_certificate_in_any_other_base64_is_none(bench, signer):
