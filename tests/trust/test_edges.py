@@ -25,6 +25,7 @@ from a2a_discovery._trust.keys import valid_until, verifies, why_not
 from a2a_discovery._trust.places import Ground, Place, interface_host, refused
 from a2a_discovery._trust.presence import MESSAGES
 from a2a_discovery._trust.report import SignatureCheck, TrustReport
+from a2a_discovery._trust.verify import _remember_form, _usual_form
 
 DAY = 86_400.0
 
@@ -285,6 +286,14 @@ def test_of_two_attempts_at_a_signature_the_one_that_says_most_counts(bench, sig
     check = bench.check(signer.signed(bench.card(), jku=jku), world, keys={bench.HOST: keys[pinned]})
 
     assert check.status == status
+
+
+def test_of_the_form_that_each_key_signs_in_no_more_is_remembered_than_of_1024_keys():
+    """A stranger may publish as many keys as there are cards."""
+    for number in range(3000):
+        _remember_form(f"a thumbprint, {number}", "sdk")
+
+    assert 0 < len(_usual_form) <= 1024
 
 
 def test_the_authority_of_a_card_with_a_host_is_that_host_wherever_its_interfaces_are(bench, signer):
