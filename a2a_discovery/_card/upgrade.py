@@ -159,6 +159,8 @@ class _Absent:
 _ABSENT: Final = _Absent()
 """Read as if it were not there."""
 
+_TEXT = frozenset((str,))
+
 _Read: TypeAlias = "JSON | _Absent"
 
 
@@ -190,6 +192,8 @@ class _Walk:
                     twins.append(name)
             elif type(each) is str and field.kind == "text":
                 out[name] = each
+            elif type(each) is list and field.kind == "texts" and each and _TEXT.issuperset(map(type, each)):
+                out[name] = each.copy()
             else:
                 read = self._member(shape, name, each, place(value, src, name), (*dst, name))
                 if not isinstance(read, _Absent):
@@ -307,8 +311,6 @@ class _Walk:
     def _list(self, field: Field, value: list[JSON], at: Path, dst: Path) -> JSON:
         if field.required and not value:
             self._note_empty(field, at)
-        if field.kind == "texts" and all(type(each) is str for each in value):
-            return list(value)
         if not self._room(len(value), at):
             return []
         places = value.places if isinstance(value, Row) else None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -43,7 +42,7 @@ async def read_body(response: httpx.Response, limit: int, kind: Kind) -> bytes:
         inflater = None if encoding is None else _Inflater(encoding)
         parts: list[bytes] = []
         size = 0
-        async with contextlib.aclosing(_raw(response)) as chunks:
+        async with _raw(response) as chunks:
             async for chunk in chunks:
                 for part in (chunk,) if inflater is None else inflater.feed(chunk):
                     size += len(part)
@@ -61,7 +60,7 @@ async def skip_body(response: httpx.Response) -> None:
     """Close an answer whose body nobody wants, keeping its connection where the body is short."""
     size = 0
     try:
-        async with contextlib.aclosing(_raw(response)) as chunks:
+        async with _raw(response) as chunks:
             async for chunk in chunks:
                 size += len(chunk)
                 if size > _DRAINED:
@@ -70,22 +69,30 @@ async def skip_body(response: httpx.Response) -> None:
         await _close(response)
 
 
-async def each_part(stream: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """The parts of a stream, whose own generator is closed with this one, not when it is collected."""
-    iterator = aiter(stream)
-    try:
-        async for part in iterator:
-            yield part
-    finally:
-        if isinstance(iterator, AsyncGenerator):
-            await iterator.aclose()
+class Chunks:
+    """The parts of a stream, for one block: its iterator is closed with the block, not when it is collected.
+
+    A class, since a generator around each of the streams that stand in one another costs a turn for every part.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, stream: AsyncIterable[bytes]) -> None:
+        self._parts = aiter(stream)
+
+    async def __aenter__(self) -> AsyncIterator[bytes]:
+        return self._parts
+
+    async def __aexit__(self, *_: object) -> None:
+        if isinstance(self._parts, AsyncGenerator):
+            await self._parts.aclose()
 
 
-def _raw(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+def _raw(response: httpx.Response) -> Chunks:
     # Not `aiter_raw()`: an answer made of `content=` counts as read, and gives its raw bytes only here.
     if not isinstance(response.stream, httpx.AsyncByteStream):
         raise FetchError("protocol", "the transport answered with a stream that is not asynchronous")
-    return each_part(response.stream)
+    return Chunks(response.stream)
 
 
 async def _close(response: httpx.Response) -> None:

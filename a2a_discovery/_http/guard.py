@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import ipaddress
+import select
 import socket
 import ssl
 from collections.abc import Iterable, Sequence
@@ -289,4 +290,23 @@ class GuardedStream(httpcore.AsyncNetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         """What httpcore asks about the connection."""
+        if info == "is_readable":  # of each idle connection before each request
+            return _is_readable(self._socket)
         return self._stream.get_extra_info(info)
+
+    @functools.cached_property
+    def _socket(self) -> Any:
+        # Kept: to look it up, anyio collects all that it knows about the socket, which costs more than to look at it.
+        return self._stream.get_extra_info("socket")
+
+
+def _is_readable(sock: Any) -> bool:
+    """Whether something is there to read, the end included; of a closed socket too."""
+    number = -1 if sock is None else sock.fileno()
+    if number < 0:
+        return True
+    if not hasattr(select, "poll"):  # Windows
+        return bool(select.select([number], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import os
 import ssl
@@ -15,7 +14,7 @@ import httpcore
 import httpx
 
 from a2a_discovery._hosts import ascii_host, is_loopback
-from a2a_discovery._http.body import each_part
+from a2a_discovery._http.body import Chunks
 from a2a_discovery._http.guard import GuardedBackend
 
 if TYPE_CHECKING:
@@ -205,7 +204,7 @@ class _Body(httpx.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             assert isinstance(self._answer.stream, AsyncIterable)  # noqa: S101  (an async connection answered)
-            async with contextlib.aclosing(each_part(self._answer.stream)) as parts:
+            async with Chunks(self._answer.stream) as parts:
                 async for part in parts:
                     yield part
         except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as exc:

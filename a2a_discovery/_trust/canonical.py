@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
@@ -217,6 +217,9 @@ def _is_default(value: Any, field: Field) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
+_TEXT = frozenset((str,))
+
+
 def _pruned(value: Any, depth: int) -> Any:
     """The value without anything empty in it, or ``None`` where nothing is left."""
     if isinstance(value, dict):
@@ -229,6 +232,8 @@ def _pruned(value: Any, depth: int) -> Any:
         return left or None
     if isinstance(value, list):
         _check_depth(depth)
+        if all(value) and _TEXT.issuperset(map(type, value)):
+            return value or None
         parts = []
         for part in value:
             kept = (part or None) if type(part) is str else _pruned(part, depth - 1)
@@ -258,7 +263,11 @@ def _double(value: float) -> float:
 
 def _check_depth(depth: int) -> None:
     if depth <= 0:
-        raise ValueError(f"nested more than {DEPTH} deep")
+        raise _too_deep()
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"nested more than {DEPTH} deep")
 
 
 # --- RFC 8785
@@ -273,60 +282,46 @@ def jcs_bytes(value: Any) -> bytes:
     Raises:
         ValueError: a lone surrogate, a number beyond a double, a value that is not JSON, nesting beyond `DEPTH`.
     """
-    out: list[str] = []
-    _write(value, out.append, DEPTH)
-    return "".join(out).encode()
-
-
-def _write(value: Any, put: Callable[[str], None], depth: int) -> None:
-    if isinstance(value, str):
-        put(encode_basestring(value))
-    elif isinstance(value, (dict, Mapping)):  # `dict` first: asking about the abstract class is dear
-        _check_depth(depth)
-        mark = "{"
-        for name in _in_order(value):
-            member = value[name]
-            if type(member) is str:
-                put(f"{mark}{encode_basestring(name)}:{encode_basestring(member)}")
-            else:
-                put(f"{mark}{encode_basestring(name)}:")
-                _write(member, put, depth - 1)
-            mark = ","
-        put("}" if value else "{}")
-    elif isinstance(value, (list, tuple)):
-        _check_depth(depth)
-        mark = "["
-        for part in value:
-            if type(part) is str:
-                put(f"{mark}{encode_basestring(part)}")
-            else:
-                put(mark)
-                _write(part, put, depth - 1)
-            mark = ","
-        put("]" if value else "[]")
-    else:
-        put(_scalar(value))
-
-
-def _in_order(value: Mapping[str, Any]) -> list[str]:
     try:
-        ascii_alone = all(map(str.isascii, value))
+        return _text(value, DEPTH).encode()
     except TypeError:
         raise ValueError("a name is no string") from None
-    if ascii_alone:
-        return sorted(value)
-    # Section 3.2.3: by UTF-16 code units, which is not Python's order by code points above U+FFFF.
-    return sorted(value, key=lambda name: name.encode("utf-16-be"))
 
 
-def _scalar(value: Any) -> str:
+def _text(value: Any, depth: int) -> str:
+    kind = type(value)
+    if kind is dict:
+        if depth <= 0:
+            raise _too_deep()
+        members = []
+        for name in sorted(value) if "".join(value).isascii() else sorted(value, key=_code_units):
+            member = value[name]
+            text = encode_basestring(member) if type(member) is str else _text(member, depth - 1)
+            members.append(f"{encode_basestring(name)}:{text}")
+        return f"{{{','.join(members)}}}"
+    if kind is list:
+        if depth <= 0:
+            raise _too_deep()
+        parts = [encode_basestring(part) if type(part) is str else _text(part, depth - 1) for part in value]
+        return f"[{','.join(parts)}]"
+    if isinstance(value, str):
+        return encode_basestring(value)
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if not isinstance(value, (int, float)):
-        raise ValueError("a value is not JSON")
-    import jcs
+    if isinstance(value, (int, float)):
+        import jcs
 
-    number: bytes = jcs.canonicalize(_double(value))
-    return number.decode()
+        number: bytes = jcs.canonicalize(_double(value))
+        return number.decode()
+    if isinstance(value, Mapping):
+        return _text(dict(value), depth)
+    if isinstance(value, (list, tuple)):
+        return _text(list(value), depth)
+    raise ValueError("a value is not JSON")
+
+
+def _code_units(name: str) -> bytes:
+    """Section 3.2.3: by UTF-16 code units, which is not Python's order by code points above U+FFFF."""
+    return name.encode("utf-16-be")

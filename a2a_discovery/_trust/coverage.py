@@ -97,7 +97,7 @@ def _restore(signed: dict[str, Any], view: Mapping[str, Any], kind: str) -> None
         if name not in signed:
             if field.required:
                 signed[name] = field.empty
-        elif field.message is not None:
+        elif field.message is not None and signed[name] != ours:  # equal parts lack nothing
             for part, mine in _parts(signed[name], ours, field):
                 if isinstance(part, dict) and isinstance(mine, dict):
                     _restore(part, mine, field.message)

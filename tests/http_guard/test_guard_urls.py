@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from a2a_discovery._hosts import address_kind, is_loopback, literal
 from a2a_discovery._http.guard import check_url, request_url
-from a2a_discovery._urls import join, split, without_userinfo
+from a2a_discovery._urls import _split_any, _split_plain, join, split, without_userinfo
 from a2a_discovery.errors import BlockedError
 from a2a_discovery.policy import NetworkPolicy
 
@@ -196,6 +196,47 @@ def test_no_url_that_passes_names_an_address_the_policy_blocks(url, network, loc
     assert address is None or address_kind(address) in allowed
     assert "loopback" in allowed or not is_loopback(parts.host)
     assert parts.scheme == "https" or network.allow_http or (network.loopback and local and is_loopback(parts.host))
+
+
+# Nearly plain: each part is now and then what the short way must leave to the long one.
+labels = st.one_of(
+    st.from_regex(r"\A[a-z0-9-]{0,4}\Z"), st.sampled_from(["0x7f", "a" * 63, "a" * 64, "xn--e1afmkfd", "A"])
+)
+nearly_plain = st.builds(
+    "{}://{}{}{}".format,
+    st.sampled_from(["https", "http", "HTTPS", "ftp"]),
+    st.lists(labels, min_size=1, max_size=5).map(".".join),
+    st.sampled_from(["", ":", ":443", ":80", ":8443", ":0", ":08", ":65535", ":65536", ":99999"]),
+    st.one_of(
+        st.just(""), st.from_regex(r"\A/[A-Za-z0-9._~/%@:;?#\n-]{0,8}\Z"), st.just("/.well-known/agent-card.json")
+    ),
+)
+
+
+@given(nearly_plain)
+def test_a_plain_url_has_the_same_parts_by_the_short_way(url):
+    by_the_short_way = _split_plain(url)
+    if by_the_short_way is not None:
+        assert by_the_short_way == _split_any(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://shop.example", "http://localhost:8080/a/b", "https://a-1.shop.example:65535/.well-known/x.json"]
+)
+def test_what_most_urls_are_goes_the_short_way(url):
+    assert _split_plain(url) == _split_any(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://127.0.0.1/", "https://0x7f.1/", "https://shop.example:0/", "https://shop.example:65536/"),
+        *("https://-shop.example/", "https://shop.example./", "https://" + "a." * 127 + "example/"),
+        *("https://me@shop.example/", "https://shop.example/\n", "https://shop.example\n", "https://shop.example/?a=1"),
+    ],
+)
+def test_what_is_not_plain_goes_the_long_way(url):
+    assert _split_plain(url) is None
 
 
 LONG = "a" + "\u0301\u0316" * 40_000  # marks out of order: normalising them takes a time that grows with its square
