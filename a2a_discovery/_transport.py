@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from a2a_discovery._http.guard import check_url, request_url
-from a2a_discovery._http.pool import open_transport
+from a2a_discovery._http.pool import PooledTransport
 
 if TYPE_CHECKING:
     from a2a_discovery._auth import BoundAuth
@@ -38,7 +38,7 @@ class AgentTransport(httpx.AsyncBaseTransport):
         self._auth = auth
         self._local = local
         self._own = transport is None
-        self._transport = open_transport(network) if transport is None else transport
+        self._transport = PooledTransport(network) if transport is None else transport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request.

@@ -48,11 +48,15 @@ class Parts:
     userinfo: bool
 
     @property
+    def own_port(self) -> int | None:
+        """The port, where it isn't the scheme's default."""
+        return None if self.port == _DEFAULT_PORTS.get(self.scheme) else self.port
+
+    @property
     def authority(self) -> str:
         """Host and, where it isn't the scheme's default, port, as they stand in a URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        default = _DEFAULT_PORTS.get(self.scheme)
-        return host if self.port in (None, default) else f"{host}:{self.port}"
+        return host if self.own_port is None else f"{host}:{self.own_port}"
 
     @property
     def origin(self) -> str:

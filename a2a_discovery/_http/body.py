@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
@@ -23,11 +24,46 @@ _GZIP, _ZLIB, _DEFLATE = 31, 15, -15  # zlib's `wbits`
 _COUNT = re.compile(r"[0-9]{1,19}\Z")
 
 
-async def read_body(response: httpx.Response, limit: int, kind: Kind) -> bytes:
+@dataclass(slots=True, kw_only=True)
+class Reply:
+    """One answer of a server, whose body nobody read yet: what an exchange goes by, whoever sent for it."""
+
+    status: int
+    fields: tuple[tuple[str, str], ...]
+    """Header fields in order, names in lower case."""
+    stream: object
+    """The body as it came; to be closed with `aclose`."""
+    aclose: Callable[[], Awaitable[None]]
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> Self:
+        """What a transport of httpx's answered."""
+        asynchronous = isinstance(response.stream, httpx.AsyncByteStream)
+        return cls(
+            status=response.status_code,
+            fields=tuple(response.headers.multi_items()),
+            stream=response.stream,
+            aclose=response.aclose if asynchronous else _nothing,
+        )
+
+    def each(self, name: str) -> list[str]:
+        """The values of a field, in order."""
+        return [value for other, value in self.fields if other == name]
+
+    def field(self, name: str) -> str | None:
+        """The value of a field; several of one name are joined by a comma (RFC 9110 section 5.3)."""
+        return ", ".join(self.each(name)) or None
+
+
+async def _nothing() -> None:
+    pass
+
+
+async def read_body(reply: Reply, limit: int, kind: Kind) -> bytes:
     """Read and inflate a body, and close the answer.
 
     Args:
-        response: an answer whose stream nobody read, or one that was made whole.
+        reply: an answer whose stream nobody read, or one that was made whole.
         limit: most bytes, inflated.
         kind: what is fetched, for the hint.
 
@@ -35,14 +71,14 @@ async def read_body(response: httpx.Response, limit: int, kind: Kind) -> bytes:
         FetchError: ``too-large``, or ``protocol`` for an encoding we don't know or that is broken.
     """
     try:
-        encoding = _encoding(response)
-        length = response.headers.get("content-length", "")
+        encoding = _encoding(reply)
+        length = reply.field("content-length") or ""
         if encoding is None and _COUNT.match(length) and int(length) > limit:
             raise _too_large(limit, kind, f"{int(length)} bytes")
         inflater = None if encoding is None else _Inflater(encoding)
         parts: list[bytes] = []
         size = 0
-        async with _raw(response) as chunks:
+        async with _raw(reply) as chunks:
             async for chunk in chunks:
                 for part in (chunk,) if inflater is None else inflater.feed(chunk):
                     size += len(part)
@@ -53,20 +89,20 @@ async def read_body(response: httpx.Response, limit: int, kind: Kind) -> bytes:
             inflater.finish()
         return b"".join(parts)
     finally:
-        await _close(response)
+        await reply.aclose()
 
 
-async def skip_body(response: httpx.Response) -> None:
+async def skip_body(reply: Reply) -> None:
     """Close an answer whose body nobody wants, keeping its connection where the body is short."""
     size = 0
     try:
-        async with _raw(response) as chunks:
+        async with _raw(reply) as chunks:
             async for chunk in chunks:
                 size += len(chunk)
                 if size > _DRAINED:
                     break
     finally:
-        await _close(response)
+        await reply.aclose()
 
 
 class Chunks:
@@ -88,21 +124,16 @@ class Chunks:
             await self._parts.aclose()
 
 
-def _raw(response: httpx.Response) -> Chunks:
-    # Not `aiter_raw()`: an answer made of `content=` counts as read, and gives its raw bytes only here.
-    if not isinstance(response.stream, httpx.AsyncByteStream):
+def _raw(reply: Reply) -> Chunks:
+    # Not `aiter_raw()` of httpx's: an answer made of `content=` counts as read, and gives its raw bytes only here.
+    if not isinstance(reply.stream, AsyncIterable):
         raise FetchError("protocol", "the transport answered with a stream that is not asynchronous")
-    return Chunks(response.stream)
+    return Chunks(reply.stream)
 
 
-async def _close(response: httpx.Response) -> None:
-    if isinstance(response.stream, httpx.AsyncByteStream):
-        await response.aclose()
-
-
-def _encoding(response: httpx.Response) -> str | None:
-    named = response.headers.get("content-encoding", "").lower().split(",")
-    names = [name.strip() for name in named if name.strip() not in ("", "identity")]
+def _encoding(reply: Reply) -> str | None:
+    named = reply.field("content-encoding")
+    names = [name for each in (named or "").lower().split(",") if (name := each.strip()) not in ("", "identity")]
     if not names:
         return None
     if len(names) == 1 and names[0] in ("gzip", "x-gzip", "deflate"):

@@ -17,10 +17,10 @@ import httpx
 
 from a2a_discovery._effects import Channel, Fetch, retry_after
 from a2a_discovery._hosts import is_loopback, same_site
-from a2a_discovery._http.body import read_body, skip_body
+from a2a_discovery._http.body import Reply, read_body, skip_body
 from a2a_discovery._http.failures import failure, unconnected, unused_proxy
 from a2a_discovery._http.guard import check_url, request_url, shown
-from a2a_discovery._http.pool import open_transport
+from a2a_discovery._http.pool import PooledTransport
 from a2a_discovery._urls import Parts, join, split, without_userinfo
 from a2a_discovery.errors import DiscoveryError, FetchError
 
@@ -87,8 +87,9 @@ class Exchange:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._network = network
-        self._own = transport is None
-        self._transport = open_transport(network) if transport is None else transport
+        sockets = PooledTransport(network)
+        self._pool = sockets if transport is None else None
+        self._transport = sockets if transport is None else transport
         self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
@@ -124,31 +125,31 @@ class Exchange:
                 hint=self._unused_proxy(trip) or "more time: network=NetworkPolicy(timeout=...)",
             ) from exc
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as exc:
-            raise failure(exc, trip.url, self._network, sockets=self._own) from exc
+            raise failure(exc, trip.url, self._network, sockets=self._pool is not None) from exc
 
     async def aclose(self) -> None:
         """Close the connections that are ours."""
-        if self._own:
-            await self._transport.aclose()
+        if self._pool is not None:
+            await self._pool.aclose()
 
     def _unused_proxy(self, trip: _Trip) -> str | None:
         # A firewall that wants a proxy used mostly swallows packets.
-        return unused_proxy() if self._own and self._network.proxy is None and not trip.answered else None
+        return unused_proxy() if self._pool and self._network.proxy is None and not trip.answered else None
 
     async def _follow(self, trip: _Trip) -> Answer:
         fetch = trip.fetch
         parts, local = check_url(fetch.url, self._network, local=fetch.local), fetch.local
         while True:
             trip.arrive(parts)
-            response = await self._try(trip, parts)
-            if response.status_code not in _REDIRECTS:
-                return await self._answer(trip, parts, response)
-            await skip_body(response)
+            reply = await self._try(trip, parts)
+            if reply.status not in _REDIRECTS:
+                return await self._answer(trip, parts, reply)
+            await skip_body(reply)
             # Only loopback may lead to loopback: a redirect from elsewhere is a stranger's word.
             local = local and is_loopback(parts.host)
-            parts = self._next(trip, parts, response, local=local)
+            parts = self._next(trip, parts, reply, local=local)
 
-    def _next(self, trip: _Trip, parts: Parts, response: httpx.Response, *, local: bool) -> Parts:
+    def _next(self, trip: _Trip, parts: Parts, reply: Reply, *, local: bool) -> Parts:
         fetch, network = trip.fetch, self._network
         if fetch.method != "GET" or fetch.kind == "profile":
             raise _refused(f"{shown(trip.url)} redirects, and for this request no redirect is followed")
@@ -157,7 +158,7 @@ class Exchange:
                 f"more than {network.max_redirects} redirects",
                 "if that is right: network=NetworkPolicy(max_redirects=...)",
             )
-        places = set(response.headers.get_list("location"))
+        places = set(reply.each("location"))
         if len(places) != 1:
             raise FetchError("protocol", f"{shown(trip.url)} redirects without saying where")
         try:
@@ -177,29 +178,29 @@ class Exchange:
         trip.redirects.append(trip.url)
         return there
 
-    async def _try(self, trip: _Trip, parts: Parts) -> httpx.Response:
+    async def _try(self, trip: _Trip, parts: Parts) -> Reply:
         while True:
             try:
-                response = await self._send(trip, parts)
+                reply = await self._send(trip, parts)
             except httpx.TransportError as exc:
                 wait = self._pause(trip, None) if unconnected(exc) else None
                 if wait is None:
                     raise
             else:
                 trip.answered = True
-                wait = self._busy(trip, response)
+                wait = self._busy(trip, reply)
                 if wait is None:
-                    return response
-                await skip_body(response)
+                    return reply
+                await skip_body(reply)
             trip.tries += 1
             await self._sleep(wait)
 
-    def _busy(self, trip: _Trip, response: httpx.Response) -> float | None:
+    def _busy(self, trip: _Trip, reply: Reply) -> float | None:
         """Seconds to wait before asking again, or ``None`` where this answer is the one."""
-        if response.status_code < 429:
+        if reply.status < 429:
             return None
-        asked = retry_after(response.headers.get("retry-after"), self._clock())
-        if response.status_code in _BUSY or (response.status_code == 429 and asked is not None):
+        asked = retry_after(reply.field("retry-after"), self._clock())
+        if reply.status in _BUSY or (reply.status == 429 and asked is not None):
             return self._pause(trip, asked)
         return None
 
@@ -210,19 +211,17 @@ class Exchange:
         wait = max(wait, asked or 0.0)
         return wait if wait < trip.remaining() else None
 
-    async def _send(self, trip: _Trip, parts: Parts) -> httpx.Response:
-        fetch = trip.fetch
-        request = httpx.Request(
-            fetch.method,
-            request_url(parts),
-            headers=_headers(trip, parts),
-            content=fetch.body,
-            extensions=trip.extensions(),
-        )
+    async def _send(self, trip: _Trip, parts: Parts) -> Reply:
+        fetch, headers = trip.fetch, _headers(trip, parts)
         auth = fetch.auth_for(parts.host) if fetch.auth_for is not None and trip.at_home(parts) else None
+        if auth is None and self._pool is not None and fetch.method == "GET":
+            return await self._pool.get(parts, headers, trip.extensions())
+        request = httpx.Request(
+            fetch.method, request_url(parts), headers=headers, content=fetch.body, extensions=trip.extensions()
+        )
         if auth is None:
-            return await self._transport.handle_async_request(request)
-        return await self._authorised(trip, request, auth)
+            return Reply.of(await self._transport.handle_async_request(request))
+        return Reply.of(await self._authorised(trip, request, auth))
 
     async def _authorised(self, trip: _Trip, request: httpx.Request, auth: httpx.Auth) -> httpx.Response:
         """Drive an `httpx.Auth`. What it asks for on its way, a token for instance, passes the guard as well."""
@@ -235,7 +234,7 @@ class Exchange:
                 request.extensions = {**request.extensions, **trip.extensions()}
                 answer = await self._transport.handle_async_request(request)
                 # Whole and bounded before the flow sees it: httpx's own reading knows no limit.
-                response = await _whole(answer, request, trip.fetch)
+                response = await _whole(Reply.of(answer), request, trip.fetch)
                 try:
                     request = await flow.asend(response)
                 except StopAsyncIteration:
@@ -243,11 +242,11 @@ class Exchange:
         finally:
             await flow.aclose()
 
-    async def _answer(self, trip: _Trip, parts: Parts, response: httpx.Response) -> Answer:
+    async def _answer(self, trip: _Trip, parts: Parts, reply: Reply) -> Answer:
         try:
-            body = await read_body(response, trip.fetch.limit, trip.fetch.kind)
+            body = await read_body(reply, trip.fetch.limit, trip.fetch.kind)
         except FetchError:
-            if response.status_code < 400:
+            if reply.status < 400:
                 raise
             body = b""  # the status says it all; nobody reads an endless error page
         if parts.scheme == "https":
@@ -256,12 +255,12 @@ class Exchange:
             channel = "loopback" if self._network.loopback and is_loopback(parts.host) else "plain"
         return Answer(
             url=trip.url,
-            status=response.status_code,
-            headers=_received(response),
+            status=reply.status,
+            headers=_received(reply),
             body=body,
             channel=channel,
             redirects=tuple(trip.redirects),
-            retry_after=retry_after(response.headers.get("retry-after"), self._clock()),
+            retry_after=retry_after(reply.field("retry-after"), self._clock()),
         )
 
 
@@ -332,15 +331,15 @@ def _headers(trip: _Trip, parts: Parts) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in fields.values()]
 
 
-def _received(response: httpx.Response) -> tuple[tuple[str, str], ...]:
-    past = _TRANSFER if "content-encoding" in response.headers else _TRANSFER - {"content-length"}
-    return tuple((name, value) for name, value in response.headers.multi_items() if name not in past)
+def _received(reply: Reply) -> tuple[tuple[str, str], ...]:
+    past = _TRANSFER if reply.each("content-encoding") else _TRANSFER - {"content-length"}
+    return tuple(each for each in reply.fields if each[0] not in past)
 
 
-async def _whole(answer: httpx.Response, request: httpx.Request, fetch: Fetch) -> httpx.Response:
-    headers = [each for each in _received(answer) if each[0] != "content-length"]
-    body = await read_body(answer, fetch.limit, fetch.kind)
-    return httpx.Response(answer.status_code, headers=headers, content=body, request=request)
+async def _whole(reply: Reply, request: httpx.Request, fetch: Fetch) -> httpx.Response:
+    headers = [each for each in _received(reply) if each[0] != "content-length"]
+    body = await read_body(reply, fetch.limit, fetch.kind)
+    return httpx.Response(reply.status, headers=headers, content=body, request=request)
 
 
 def _refused(message: str, hint: str | None = None) -> FetchError:

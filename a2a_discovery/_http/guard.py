@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import ipaddress
+import re
 import select
 import socket
 import ssl
@@ -40,6 +41,9 @@ _KINDS = {
 }
 _SHOWN = 100
 """Characters of a stranger's URL or host that a message repeats."""
+# Nothing in it is to be quoted, and no `.` or `..` to be resolved: it is sent as it stands.
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9._~/-]*)?\Z")
+_DOTS = re.compile(r"/\.{1,2}(?:/|\Z)")
 _REMEMBERED = 256
 """URLs that are kept as they are sent: what is asked for again and again is a card that is never fresh."""
 _LONG = 1024
@@ -105,6 +109,17 @@ def request_url(parts: Parts) -> httpx.URL:
         BlockedError: ``host``, where httpx reads another host or port out of it than we did.
     """
     return _request_url(parts) if len(parts.path) + len(parts.query) > _LONG else _request_url_before(parts)
+
+
+def target_of(parts: Parts) -> bytes:
+    """Path and query as they are sent.
+
+    Raises:
+        BlockedError: as `request_url`.
+    """
+    if _PLAIN_PATH.match(parts.path) and not parts.query and not _DOTS.search(parts.path):
+        return (parts.path or "/").encode()
+    return request_url(parts).raw_path
 
 
 def _request_url(parts: Parts) -> httpx.URL:

@@ -7,15 +7,16 @@ import functools
 import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
 import httpcore
 import httpx
 
 from a2a_discovery._hosts import ascii_host, is_loopback
-from a2a_discovery._http.body import Chunks
-from a2a_discovery._http.guard import GuardedBackend
+from a2a_discovery._http.body import Chunks, Reply
+from a2a_discovery._http.guard import GuardedBackend, target_of
+from a2a_discovery._urls import Parts
 
 if TYPE_CHECKING:
     from a2a_discovery.policy import NetworkPolicy
@@ -58,13 +59,10 @@ def default_ssl_context() -> ssl.SSLContext:
     return context
 
 
-def open_transport(network: NetworkPolicy) -> httpx.AsyncBaseTransport:
-    """A transport whose every connection passed the guard. It belongs to one event loop; close it there."""
-    return PooledTransport(network)
-
-
 class PooledTransport(httpx.AsyncBaseTransport):
-    """HTTP/1.1 over guarded connections, each used by one request at a time.
+    """HTTP/1.1 over connections that all passed the guard, each used by one request at a time.
+
+    It belongs to one event loop; close it there.
 
     httpcore's connections without httpcore's pool: that one loses track of a connection whose request is cancelled
     between being assigned and being sent.
@@ -81,13 +79,38 @@ class PooledTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; the answer's stream gives the connection back when it is closed."""
         url = request.url
-        sent = httpcore.Request(
-            method=request.method,
-            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
+        answer, body = await self._send(
+            httpcore.Request(
+                method=request.method,
+                url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+                headers=request.headers.raw,
+                content=request.stream,
+                extensions=request.extensions,
+            )
         )
+        return httpx.Response(answer.status, headers=answer.headers, stream=body, extensions=answer.extensions)
+
+    async def get(self, parts: Parts, headers: list[tuple[bytes, bytes]], extensions: dict[str, Any]) -> Reply:
+        """Send a GET without a detour over httpx's request and answer, which take the URL and the fields apart anew.
+
+        Args:
+            parts: a URL that was judged.
+            headers: the fields, ``Host`` aside.
+            extensions: as httpcore has them.
+        """
+        answer, body = await self._send(
+            httpcore.Request(
+                method=b"GET",
+                url=httpcore.URL(
+                    scheme=parts.scheme.encode(), host=parts.host.encode(), port=parts.own_port, target=target_of(parts)
+                ),
+                headers=[(b"Host", parts.authority.encode()), *headers],
+                extensions=extensions,
+            )
+        )
+        return Reply(status=answer.status, fields=_fields(answer.headers), stream=body, aclose=body.aclose)
+
+    async def _send(self, sent: httpcore.Request) -> tuple[httpcore.Response, _Body]:
         origin = sent.url.origin
         kept = await self._here()
         while True:
@@ -100,15 +123,10 @@ class PooledTransport(httpx.AsyncBaseTransport):
                 answer = await connection.handle_async_request(sent)
             except BaseException as exc:  # noqa: BLE001  (cancelled or failed: the connection is ours to close)
                 await kept.drop(connection)
-                if reused and request.method == "GET" and isinstance(exc, _GONE):
+                if reused and sent.method == b"GET" and isinstance(exc, _GONE):
                     continue  # the server closed it just as we took it: RFC 9112 section 9.5
                 _translate(exc)
-            return httpx.Response(
-                answer.status,
-                headers=answer.headers,
-                stream=_Body(answer, functools.partial(kept.give_back, origin, connection)),
-                extensions=answer.extensions,
-            )
+            return answer, _Body(answer, functools.partial(kept.give_back, origin, connection))
 
     async def aclose(self) -> None:
         """Close every connection, those in use too."""
@@ -218,6 +236,13 @@ class _Body(httpx.AsyncByteStream):
             await self._answer.aclose()
         finally:
             await self._give_back()
+
+
+def _fields(raw: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
+    try:
+        return tuple((name.decode("ascii").lower(), value.decode("ascii")) for name, value in raw)
+    except UnicodeDecodeError:
+        return tuple(httpx.Headers(raw).multi_items())
 
 
 def _translate(exc: BaseException) -> NoReturn:

@@ -10,7 +10,7 @@ import ssl
 import pytest
 
 from a2a_discovery._http.exchange import Exchange
-from a2a_discovery._http.pool import KEPT
+from a2a_discovery._http.pool import KEPT, PooledTransport
 from a2a_discovery.errors import BlockedError, FetchError
 from a2a_discovery.policy import NetworkPolicy
 
@@ -426,6 +426,26 @@ async def test_a_first_address_that_never_answers_leaves_time_for_the_second(
 
 
 # Connections
+
+
+@pytest.mark.parametrize("path", ["", "/.well-known/agent-card.json", "/a/../b", "/%7Eme", "/ñ", "?q=1", "/a?q=a%20b"])
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+async def test_a_get_is_sent_and_read_as_by_way_of_httpx(serve, http, exchange, card, host, path):
+    async def talk(head, reader, writer):
+        return http(X_Two="1", x_two="2").replace(b"X-Two: 1", "X-Two: ñ".encode())
+
+    server, network = await serve(talk), NetworkPolicy.local()
+    fetch = card(f"http://{host}:{server.port}{path}", local=True, headers=(("X-Me", "1"),))
+
+    sockets = PooledTransport(network)
+    ours = await exchange(network)(fetch)
+    by_httpx = await exchange(network, transport=sockets)(fetch)
+    await sockets.aclose()
+
+    assert ours == by_httpx
+    assert ("x-two", "ñ") in ours.headers
+    assert ("x-two", "2") in ours.headers
+    assert server.requests[0] == server.requests[1]
 
 
 async def test_a_connection_serves_again(serve, says, server_context, exchange, inside, card):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_discovery._hosts import address_kind, is_loopback, literal
-from a2a_discovery._http.guard import check_url, request_url
+from a2a_discovery._http.guard import check_url, request_url, target_of
 from a2a_discovery._urls import _split_any, _split_plain, join, split, without_userinfo
 from a2a_discovery.errors import BlockedError
 from a2a_discovery.policy import NetworkPolicy
@@ -177,6 +177,8 @@ def test_any_url_is_blocked_or_read_as_httpx_reads_it(url, network, local):
         return
 
     assert sent.raw_host == parts.host.encode("ascii")
+    assert sent.raw_path == target_of(parts)
+    assert sent.netloc == parts.authority.encode("ascii")
     assert (sent.port or {"https": 443, "http": 80}[sent.scheme]) == parts.port
     if literal(httpx.URL(url).raw_host.decode()) is None:
         assert httpx.URL(url).raw_host.removesuffix(b".") == parts.host.encode()
@@ -218,6 +220,32 @@ def test_a_plain_url_has_the_same_parts_by_the_short_way(url):
     by_the_short_way = _split_plain(url)
     if by_the_short_way is not None:
         assert by_the_short_way == _split_any(url)
+
+
+@given(nearly_plain.filter(lambda url: url.startswith("http")))
+def test_what_is_sent_for_a_nearly_plain_url_is_what_httpx_sends(url):
+    try:
+        parts = check_url(url, NetworkPolicy(allow_http=True), local=True)
+        sent = request_url(parts)
+    except BlockedError:
+        return
+
+    assert (target_of(parts), parts.authority.encode()) == (sent.raw_path, sent.netloc)
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("", b"/"),
+        ("/.well-known/agent-card.json", b"/.well-known/agent-card.json"),
+        ("/a/./b/../c", b"/a/c"),  # RFC 3986 section 5.2.4
+        ("/a/..", b"/"),
+        ("/a%2Fb", b"/a%2Fb"),
+        ("/ñ?q=ñ", b"/%C3%B1?q=%C3%B1"),
+    ],
+)
+def test_path_and_query_are_sent_as_the_url_standard_has_them(path, target):
+    assert target_of(split(f"https://shop.example{path}")) == target
 
 
 @pytest.mark.parametrize(
