@@ -84,6 +84,8 @@ def literal(host: str) -> Address | None:
 
     ``2130706433``, ``0x7f.1`` and ``127.1`` all reach 127.0.0.1 on a usual resolver, so they are that address here.
     """
+    if not host[:1].isdigit() and ":" not in host and not host.startswith("["):
+        return None  # most hosts: a number form begins with a digit
     host = (host[1:-1] if host.startswith("[") and host.endswith("]") else host).removesuffix(".").lower()
     if ":" in host:
         try:

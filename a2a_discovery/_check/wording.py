@@ -128,11 +128,10 @@ def _speaking(seen: Scan, signs: tuple[str, ...], form: re.Pattern[str]) -> list
     there = [sign for sign in signs if sign in seen.lower]
     if not there:
         return []
-    return [
-        number
-        for number, said in enumerate(seen.lowered())
-        if any([sign in said for sign in there]) and form.search(said) is not None  # noqa: C419  (faster, for so few)
-    ]
+    lowered = seen.lowered()
+    # One sign after the other, since few of them are there at all.
+    likely = {number for sign in there for number, said in enumerate(lowered) if sign in said}
+    return [number for number in sorted(likely) if form.search(lowered[number]) is not None]
 
 
 def check_texts(subject: Subject, seen: Scan) -> None:

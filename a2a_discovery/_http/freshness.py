@@ -6,6 +6,7 @@ never as "fresh for longer".
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ RETAINED = 7 * 86_400.0
 """Seconds past its expiry that a copy stays stored: its validators still save a body when its owner comes back."""
 _FOREVER = 2**31
 """What RFC 9111 section 1.2.2 makes of a number of seconds too large to hold."""
+_LONG = 200
+"""Characters of a ``Cache-Control`` whose meaning is remembered: a stranger's may fill a header."""
 _VALIDATOR = 4096
 """Characters of a validator we are ready to send back. Longer ones would only fill our request's header."""
 
@@ -114,19 +117,29 @@ def directives(headers: Fields) -> Directives:
     The qualified form ``no-cache="field"`` counts as the plain one, which RFC 9111 section 5.2.2.4 lets a cache do.
     ``s-maxage`` and ``proxy-revalidate`` speak to shared caches, and ``private`` means us.
     """
+    lines = tuple(headers.get("cache-control", ())), tuple(headers.get("pragma", ()))
+    # Each answer is asked this several times, and most servers say the same few things.
+    return _read_before(*lines) if sum(map(len, lines[0] + lines[1])) <= _LONG else _read(*lines)
+
+
+def _read(cache_control: tuple[str, ...], pragma: tuple[str, ...]) -> Directives:
+    headers = {"cache-control": cache_control, "pragma": pragma}
     found: dict[str, list[str]] = {}
     for member in members(headers, "cache-control"):
         name, _, value = member.partition("=")
         found.setdefault(name.rstrip(), []).append(value.strip().strip('"'))
-    pragma = not found and "no-cache" in members(headers, "pragma")
+    old = not found and "no-cache" in members(headers, "pragma")
     return Directives(
         max_age=_shortest(found.get("max-age")),
-        no_cache="no-cache" in found or pragma,
+        no_cache="no-cache" in found or old,
         no_store="no-store" in found,
         must_revalidate="must-revalidate" in found,
         stale_if_error=_shortest(found.get("stale-if-error")),
         stale_while_revalidate=_shortest(found.get("stale-while-revalidate")),
     )
+
+
+_read_before = functools.lru_cache(maxsize=256)(_read)
 
 
 def lifetime(headers: Fields, *, at: float, kind: Kind, loopback: bool, limits: Limits) -> float:

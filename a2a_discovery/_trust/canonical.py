@@ -232,7 +232,7 @@ def _pruned(value: Any, depth: int) -> Any:
         return left or None
     if isinstance(value, list):
         _check_depth(depth)
-        if all(value) and _TEXT.issuperset(map(type, value)):
+        if all(value) and _TEXT.issuperset(map(type, value)):  # most lists of a card
             return value or None
         parts = []
         for part in value:

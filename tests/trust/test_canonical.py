@@ -8,6 +8,7 @@ import json
 import math
 import struct
 from pathlib import Path
+from types import MappingProxyType
 from typing import get_args
 
 import jcs
@@ -144,6 +145,15 @@ def test_what_has_no_canonical_form_is_a_value_error(form, odd):
 def test_what_is_not_json_is_a_value_error(value):
     with pytest.raises(ValueError):  # noqa: PT011
         jcs_bytes(value)
+
+
+def test_a_callers_own_kinds_of_mapping_list_and_text_are_what_json_has_for_them():
+    class Text(str):
+        __slots__ = ()
+
+    value = MappingProxyType({"b": ({"d": Text("x")},), "a": MappingProxyType({}), "c": ()})
+
+    assert jcs_bytes(value) == b'{"a":{},"b":[{"d":"x"}],"c":[]}'
 
 
 # --- RFC 8785
