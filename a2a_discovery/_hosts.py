@@ -13,6 +13,8 @@ from a2a_discovery.errors import UsageError
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 AddressKind = Literal["public", "loopback", "private", "wildcard", "forbidden"]
 
+LONGEST_HOST = 253
+"""Characters of a host name: RFC 1035's 255 bytes on the wire."""
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)\Z")
 _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)\Z")
 
@@ -60,7 +62,7 @@ def ascii_host(host: str) -> str:
             return str(address)
     host = host.lower().removesuffix(".")
     labels = host.split(".")
-    if len(host) > 253 or not all(_LABEL.match(label) for label in labels):
+    if len(host) > LONGEST_HOST or not all(_LABEL.match(label) for label in labels):
         raise ValueError("not a host name")
     if _NUMBER.match(labels[-1]):
         # No top-level domain is a number: this is a misspelt address (127.0.0.08), and some resolvers take those.
@@ -71,7 +73,7 @@ def ascii_host(host: str) -> str:
 def _idna(host: str) -> str:
     import idna
 
-    if len(host) > 253:
+    if len(host) > LONGEST_HOST:
         raise ValueError("not a host name")
     try:
         return idna.encode(host, uts46=True).decode("ascii")

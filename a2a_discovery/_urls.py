@@ -7,15 +7,15 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from a2a_discovery._hosts import ascii_host
+from a2a_discovery._hosts import LONGEST_HOST, ascii_host
 
 # RFC 3986 has no place for these, and lenient parsers differ on them: `\` is `/` to some, a tab is dropped by others.
 _ODD = re.compile(r"[\x00-\x20\x7f\\^`{}|<>\"]")
 # What most URLs are: a host whose last label is letters, perhaps a port, and a path without anything to be decoded.
+PLAIN_PATH = r"(?:/[A-Za-z0-9._~/-]*)?"
 _PLAIN = re.compile(
-    r"(https?)://((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z]{1,63})(?::([1-9][0-9]{0,4}))?(/[A-Za-z0-9._~/-]*)?\Z"
+    rf"(https?)://((?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.)*[a-z]{{1,63}})(?::([1-9][0-9]{{0,4}}))?({PLAIN_PATH})\Z"
 )
-_LONGEST_HOST = 253
 _LAST_PORT = 65535
 # What may stand before the authority of a URL, or of what somebody took for one.
 _BEFORE_AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]+")
@@ -90,7 +90,7 @@ def _split_plain(url: str) -> Parts | None:
         return None
     scheme, host, written, path = found.groups("")
     port = int(written) if written else _DEFAULT_PORTS[scheme]
-    if len(host) > _LONGEST_HOST or port > _LAST_PORT:
+    if len(host) > LONGEST_HOST or port > _LAST_PORT:
         return None
     return Parts(scheme=scheme, host=host, port=port, path=path, query="", fragment="", userinfo=False)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from a2a_discovery._card import interfaces, security
-from a2a_discovery._card.json import JSON
+from a2a_discovery._card.json import JSON, is_texts
 from a2a_discovery._card.notes import Notes, Path, fits
 from a2a_discovery._card.parts import Built, Context, Row, built, place, renamed
 from a2a_discovery._card.shapes import LOOKALIKES, SHAPES, Field, Shape
@@ -159,8 +159,6 @@ class _Absent:
 _ABSENT: Final = _Absent()
 """Read as if it were not there."""
 
-_TEXT = frozenset((str,))
-
 _Read: TypeAlias = "JSON | _Absent"
 
 
@@ -192,7 +190,7 @@ class _Walk:
                     twins.append(name)
             elif type(each) is str and field.kind == "text":
                 out[name] = each
-            elif type(each) is list and field.kind == "texts" and each and _TEXT.issuperset(map(type, each)):
+            elif field.kind == "texts" and isinstance(each, list) and each and is_texts(each):
                 out[name] = each.copy()
             else:
                 read = self._member(shape, name, each, place(value, src, name), (*dst, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from a2a_discovery._card.json import JSON
@@ -43,6 +44,15 @@ class Scan:
         if not self._lowered:
             self._lowered = [text.lower() for _, _, text in self.texts]
         return self._lowered
+
+    def holding(self, signs: Iterable[str], *, lower: bool = False) -> set[int]:
+        """The numbers of the texts that hold one of these, which are lower case where ``lower`` is asked for."""
+        there = [sign for sign in signs if sign in (self.lower if lower else self.whole)]
+        if not there:
+            return set()
+        texts = self.lowered() if lower else [text for _, _, text in self.texts]
+        # One sign after the other, since few of them are there at all.
+        return {number for sign in there for number, text in enumerate(texts) if sign in text}
 
     def place(self, number: int) -> Path:
         """Where a text stands."""

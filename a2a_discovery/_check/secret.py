@@ -71,13 +71,13 @@ def check_secrets(subject: Subject, seen: Scan) -> None:
 
 def _found(seen: Scan) -> Iterator[tuple[int, str]]:
     whole = seen.whole
-    signs = [sign for sign in _SIGNS if sign in whole]
+    likely = seen.holding(_SIGNS)
     linked = "://" in whole and ("=" in whole or "@" in whole)
     named = {name for name in seen.names if plain(name) in _NAMES}
-    if not (signs or linked or named):
+    if not (likely or linked or named):
         return
     for number, (path, name, text) in enumerate(seen.texts):
-        if signs and any([sign in text for sign in signs]) and _formed(text):  # noqa: C419  (as below)
+        if number in likely and _formed(text):
             yield number, "this has the form of a secret"
         elif linked and "://" in text and ("=" in text or "@" in text) and _in_url(text):
             yield number, "a URL in this text holds a secret"
@@ -87,8 +87,7 @@ def _found(seen: Scan) -> Iterator[tuple[int, str]]:
 
 def is_secret(text: str) -> bool:
     """Whether a text holds something of the form of a secret."""
-    # A list is twice as fast for these few.
-    return any([sign in text for sign in _SIGNS]) and _formed(text)  # noqa: C419
+    return any(sign in text for sign in _SIGNS) and _formed(text)
 
 
 def _formed(text: str) -> bool:

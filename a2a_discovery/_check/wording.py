@@ -125,13 +125,8 @@ def check_wording(subject: Subject, seen: Scan) -> None:
 
 def _speaking(seen: Scan, signs: tuple[str, ...], form: re.Pattern[str]) -> list[int]:
     """The numbers of the texts that say something of this form, one of whose signs is then in them."""
-    there = [sign for sign in signs if sign in seen.lower]
-    if not there:
-        return []
-    lowered = seen.lowered()
-    # One sign after the other, since few of them are there at all.
-    likely = {number for sign in there for number, said in enumerate(lowered) if sign in said}
-    return [number for number in sorted(likely) if form.search(lowered[number]) is not None]
+    likely = sorted(seen.holding(signs, lower=True))
+    return [number for number in likely if form.search(seen.lowered()[number]) is not None]
 
 
 def check_texts(subject: Subject, seen: Scan) -> None:

@@ -87,9 +87,10 @@ class Exchange:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._network = network
-        sockets = PooledTransport(network)
-        self._pool = sockets if transport is None else None
-        self._transport = sockets if transport is None else transport
+        self._pool: PooledTransport | None = None
+        if transport is None:
+            transport = self._pool = PooledTransport(network)
+        self._transport = transport
         self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
@@ -134,7 +135,7 @@ class Exchange:
 
     def _unused_proxy(self, trip: _Trip) -> str | None:
         # A firewall that wants a proxy used mostly swallows packets.
-        return unused_proxy() if self._pool and self._network.proxy is None and not trip.answered else None
+        return unused_proxy() if self._pool is not None and self._network.proxy is None and not trip.answered else None
 
     async def _follow(self, trip: _Trip) -> Answer:
         fetch = trip.fetch

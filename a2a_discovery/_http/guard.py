@@ -20,7 +20,7 @@ import httpcore
 import httpx
 
 from a2a_discovery._hosts import Address, address_kind, is_loopback, literal
-from a2a_discovery._urls import Parts, split, without_userinfo
+from a2a_discovery._urls import PLAIN_PATH, Parts, split, without_userinfo
 from a2a_discovery.errors import BlockedError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _KINDS = {
 _SHOWN = 100
 """Characters of a stranger's URL or host that a message repeats."""
 # Nothing in it is to be quoted, and no `.` or `..` to be resolved: it is sent as it stands.
-_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9._~/-]*)?\Z")
+_PLAIN_PATH = re.compile(rf"{PLAIN_PATH}\Z")
 _DOTS = re.compile(r"/\.{1,2}(?:/|\Z)")
 _REMEMBERED = 256
 """URLs that are kept as they are sent: what is asked for again and again is a card that is never fresh."""

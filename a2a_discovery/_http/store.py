@@ -174,10 +174,7 @@ def unpacked(id_: uuid.UUID, sent: str | bytes, head: str | bytes, body: bytes) 
 
 def variant(request: Request, response: Response) -> str:
     """Which of the answers under one key this is, by the request fields that its ``Vary`` names."""
-    vary = response.headers.get_list("vary")
-    if not vary:
-        return "[]"
-    names = sorted(set(members({"vary": vary}, "vary")))
+    names = sorted(set(members({"vary": response.headers.get_list("vary") or ()}, "vary")))
     return json.dumps([(name, request.headers.get(name)) for name in names])
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
 
+from a2a_discovery._card.json import is_texts
 from a2a_discovery._trust.presence import MESSAGES, PROTO_NAMES, Field
 from a2a_discovery._trust.report import MatchedForm
 from a2a_discovery.policy import Form
@@ -217,9 +218,6 @@ def _is_default(value: Any, field: Field) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
-_TEXT = frozenset((str,))
-
-
 def _pruned(value: Any, depth: int) -> Any:
     """The value without anything empty in it, or ``None`` where nothing is left."""
     if isinstance(value, dict):
@@ -232,7 +230,7 @@ def _pruned(value: Any, depth: int) -> Any:
         return left or None
     if isinstance(value, list):
         _check_depth(depth)
-        if all(value) and _TEXT.issuperset(map(type, value)):  # most lists of a card
+        if is_texts(value) and all(value):
             return value or None
         parts = []
         for part in value:

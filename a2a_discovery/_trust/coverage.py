@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from a2a_discovery._card.json import is_texts
 from a2a_discovery._card.notes import shortened
 from a2a_discovery._card.read import Reading, read_card
 from a2a_discovery._card.upgrade import Upgraded, upgrade
@@ -126,7 +127,6 @@ def _is_empty(value: Any) -> bool:
 _Path = tuple[str | int, ...]
 _Fields = Mapping[str, Field]
 _FREE: _Fields = {}
-_TEXT = frozenset((str,))
 
 
 def _differences(first: Any, second: Any, fields: _Fields, place: _Path) -> Iterator[_Path]:
@@ -156,14 +156,10 @@ def _same_texts(first: Any, second: Any) -> bool:
     It goes no deeper, so that nothing is looked at again at each level, and where Python takes 1 for true.
     """
     if type(first) is dict:
-        flat = all([type(each) is str or _is_texts(each) for each in first.values()])  # noqa: C419  (faster, for so few)
+        flat = all([type(each) is str or is_texts(each) for each in first.values()])  # noqa: C419  (faster, for so few)
     else:
-        flat = type(first) is str or _is_texts(first)
+        flat = type(first) is str or is_texts(first)
     return flat and bool(first == second)
-
-
-def _is_texts(value: Any) -> bool:
-    return type(value) is list and _TEXT.issuperset(map(type, value))
 
 
 def _member(first: Any, second: Any, field: Field | None, place: _Path) -> Iterator[_Path]:
